@@ -1,0 +1,26 @@
+package deps
+
+import (
+	_ "github.com/fsnotify/fsnotify"
+	_ "github.com/go-json-experiment/json"
+	_ "github.com/go-json-experiment/json/jsontext"
+	_ "github.com/goccy/go-yaml"
+	_ "github.com/goccy/go-yaml/ast"
+	_ "github.com/goccy/go-yaml/parser"
+	_ "github.com/google/uuid"
+	_ "github.com/jmespath/go-jmespath"
+	_ "github.com/klauspost/compress/s2"
+	_ "github.com/klauspost/compress/zstd"
+	_ "github.com/modelcontextprotocol/go-sdk/mcp"
+	_ "github.com/rogpeppe/go-internal/testscript"
+	_ "github.com/rogpeppe/go-internal/lockedfile"
+	_ "github.com/santhosh-tekuri/jsonschema/v6"
+	_ "github.com/spf13/cobra"
+	_ "github.com/spf13/cobra/doc"
+	_ "github.com/tiktoken-go/tokenizer"
+	_ "go.uber.org/goleak"
+	_ "golang.org/x/sys/unix"
+	_ "golang.org/x/sync/errgroup"
+	_ "modernc.org/sqlite"
+	_ "pgregory.net/rapid"
+)

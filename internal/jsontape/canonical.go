@@ -1,0 +1,265 @@
+package jsontape
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"hash"
+	"slices"
+	"unicode/utf8"
+)
+
+// AppendCanonical appends the canonical form: RFC 8785's key order (by UTF-16
+// code units) and string escapes, no white space, but numbers as they were
+// written and duplicate members kept in their order, so that two documents
+// with equal forms lose nothing in one another's place.
+func (v Value) AppendCanonical(dst []byte) []byte {
+	c := canon{buf: dst}
+	c.value(v)
+	return c.buf
+}
+
+// SHA256 returns the hash of the canonical form, which is never held whole.
+func (v Value) SHA256() [sha256.Size]byte {
+	h := sha256.New()
+	v.HashCanonical(h)
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// HashCanonical writes the canonical form to h.
+func (v Value) HashCanonical(h hash.Hash) {
+	c := canon{buf: make([]byte, 0, canonChunk+4096), sink: h}
+	c.value(v)
+	h.Write(c.buf)
+}
+
+const canonChunk = 32 << 10
+
+// canon writes the canonical form to buf, and through it to sink where there
+// is one.
+type canon struct {
+	buf     []byte
+	sink    hash.Hash
+	members []member // scratch, used as a stack
+}
+
+type member struct {
+	key, val uint32
+}
+
+func (c *canon) flush() {
+	if c.sink != nil && len(c.buf) >= canonChunk {
+		c.sink.Write(c.buf)
+		c.buf = c.buf[:0]
+	}
+}
+
+func (c *canon) value(v Value) {
+	if v.d == nil {
+		return
+	}
+	w := v.word()
+	switch w.kind() {
+	case stringEsc:
+		c.escaped(v.Raw())
+	case Array:
+		c.buf = append(c.buf, '[')
+		first := true
+		for it := v.Iter(); it.Next(); {
+			if !first {
+				c.buf = append(c.buf, ',')
+			}
+			first = false
+			c.value(it.Value())
+		}
+		c.buf = append(c.buf, ']')
+	case Object:
+		c.object(v)
+	default:
+		c.write(v.Raw())
+	}
+	c.flush()
+}
+
+// escaped writes a string token that has escapes, with the escapes of RFC 8785.
+func (c *canon) escaped(raw []byte) {
+	for {
+		k := indexBackslash(raw)
+		if k < 0 {
+			c.write(raw)
+			return
+		}
+		switch raw[k+1] {
+		case '/':
+			c.write(raw[:k])
+			raw = raw[k+1:]
+		case 'u':
+			c.write(raw[:k])
+			r, n := unescapeRune(raw[k:])
+			switch {
+			case r < ' ' || r == '"' || r == '\\':
+				c.buf = appendCharEscape(c.buf, byte(r))
+			case 0xD800 <= r && r < 0xE000:
+				c.buf = appendUEscape(c.buf, r)
+			default:
+				c.buf = utf8.AppendRune(c.buf, r)
+			}
+			raw = raw[k+n:]
+		default:
+			c.write(raw[:k+2])
+			raw = raw[k+2:]
+		}
+	}
+}
+
+// write appends b, or passes it by where buf would only be another copy.
+func (c *canon) write(b []byte) {
+	c.flush()
+	if c.sink != nil && len(b) >= canonChunk {
+		c.sink.Write(c.buf)
+		c.buf = c.buf[:0]
+		c.sink.Write(b)
+		return
+	}
+	c.buf = append(c.buf, b...)
+}
+
+func (c *canon) object(v Value) {
+	from := len(c.members)
+	sorted := true
+	d := v.d
+	for it := v.Iter(); it.Next(); {
+		if n := len(c.members); sorted && n > from {
+			sorted = compareKeys(d, c.members[n-1].key, it.key) <= 0
+		}
+		c.members = append(c.members, member{it.key, it.val})
+	}
+	to := len(c.members)
+	if !sorted {
+		sortMembers(d, c.members[from:to])
+	}
+	c.buf = append(c.buf, '{')
+	for i := from; i < to; i++ {
+		if i > from {
+			c.buf = append(c.buf, ',')
+		}
+		m := c.members[i]
+		c.value(Value{d, m.key})
+		c.buf = append(c.buf, ':')
+		c.value(Value{d, m.val})
+	}
+	c.buf = append(c.buf, '}')
+	c.members = c.members[:from]
+}
+
+// sortMembers sorts by key and keeps duplicates in their order.
+func sortMembers(d *Doc, ms []member) {
+	if len(ms) > 24 {
+		slices.SortStableFunc(ms, func(a, b member) int { return compareKeys(d, a.key, b.key) })
+		return
+	}
+	for i := 1; i < len(ms); i++ {
+		m := ms[i]
+		j := i
+		for j > 0 && compareKeys(d, ms[j-1].key, m.key) > 0 {
+			ms[j] = ms[j-1]
+			j--
+		}
+		ms[j] = m
+	}
+}
+
+// compareKeys compares two strings of d by UTF-16 code units.
+func compareKeys(d *Doc, a, b uint32) int {
+	return compareUTF16(Value{d, a}.StrBytes(nil), Value{d, b}.StrBytes(nil))
+}
+
+// compareUTF16 orders UTF-8 texts as their UTF-16 forms are ordered. The
+// orders differ only where a character beyond the BMP (first byte F0 and up,
+// in UTF-16 a surrogate from D800) meets one of E000 to FFFF (EE, EF).
+func compareUTF16(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := 0; i < n; i++ {
+		x, y := a[i], b[i]
+		if x == y {
+			continue
+		}
+		if x >= 0xEE && y >= 0xEE && (x >= 0xF0) != (y >= 0xF0) {
+			x, y = y, x
+		}
+		if x < y {
+			return -1
+		}
+		return 1
+	}
+	return cmpInt(len(a), len(b))
+}
+
+// Equal reports whether two values are the same data: numbers compared as
+// exact decimals, strings as decoded, objects without regard to order, but
+// duplicates in theirs.
+func Equal(a, b Value) bool {
+	ka, kb := a.Kind(), b.Kind()
+	if ka != kb {
+		return false
+	}
+	switch ka {
+	case Invalid, Null, True, False:
+		return true
+	case Number:
+		return CompareNumbers(a.Raw(), b.Raw()) == 0
+	case String:
+		return equalStrings(a, b)
+	}
+	if a.Len() != b.Len() {
+		return false
+	}
+	x, y := a.Iter(), b.Iter()
+	if ka == Array {
+		for x.Next() && y.Next() {
+			if !Equal(x.Value(), y.Value()) {
+				return false
+			}
+		}
+		return true
+	}
+	for n := 0; x.Next() && y.Next(); n++ {
+		if !equalStrings(x.Key(), y.Key()) {
+			return equalUnordered(a, b)
+		}
+		if !Equal(x.Value(), y.Value()) {
+			return false
+		}
+	}
+	return true
+}
+
+func equalStrings(a, b Value) bool {
+	wa, wb := a.word(), b.word()
+	ra, rb := a.Raw(), b.Raw()
+	if bytes.Equal(ra, rb) {
+		return true
+	}
+	if wa.kind() == String && wb.kind() == String {
+		return false
+	}
+	return bytes.Equal(a.StrBytes(nil), b.StrBytes(nil))
+}
+
+func equalUnordered(a, b Value) bool {
+	ma, mb := sortedMembers(a), sortedMembers(b)
+	for i := range ma {
+		if !equalStrings(Value{a.d, ma[i].key}, Value{b.d, mb[i].key}) || !Equal(Value{a.d, ma[i].val}, Value{b.d, mb[i].val}) {
+			return false
+		}
+	}
+	return true
+}
+
+func sortedMembers(v Value) []member {
+	ms := make([]member, 0, v.Len())
+	for it := v.Iter(); it.Next(); {
+		ms = append(ms, member{it.key, it.val})
+	}
+	sortMembers(v.d, ms)
+	return ms
+}

@@ -1,0 +1,5 @@
+package stash
+
+const childEnv = "SPILLWAY_STASH_CHILD"
+
+func child(string) {}

@@ -1,18 +1,21 @@
-// Package jmespath compiles JMESPath expressions and evaluates them over a
-// jsontape, with the same bytes out for the same bytes in: numbers keep their
-// digits, members their order, and nothing goes through a map.
 package jmespath
 
 import "github.com/spillway-mcp/spillway/internal/jsontape"
 
 // Expr is a compiled expression. It is immutable and safe for concurrent use.
 type Expr struct {
-	src string
+	src   string
+	root  node
+	slots int // variables that are in scope at once, at most
 }
 
 // Compile parses an expression. The error is a [*SyntaxError].
 func Compile(src string) (*Expr, error) {
-	return &Expr{src: src}, nil
+	root, slots, err := parse(src)
+	if err != nil {
+		return nil, err
+	}
+	return &Expr{src: src, root: root, slots: slots}, nil
 }
 
 // String returns the expression's source.
@@ -22,11 +25,3 @@ func (e *Expr) String() string { return e.src }
 func (e *Expr) AppendJSON(dst []byte, v jsontape.Value) ([]byte, error) {
 	return append(dst, "null"...), nil
 }
-
-// SyntaxError says where an expression stops making sense.
-type SyntaxError struct {
-	Offset int // in bytes from the start of the expression
-	Msg    string
-}
-
-func (e *SyntaxError) Error() string { return e.Msg }

@@ -1,0 +1,5 @@
+package jmespath
+
+type value struct{}
+type call struct{}
+type hashLookup struct{}

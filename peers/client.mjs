@@ -23,7 +23,8 @@ const capabilities = {
 // open starts argv and connects. The answer holds
 //   client   the SDK's client
 //   raw      Map of JSON-RPC id to the bytes of its response line, as a string
-//   notes    the bytes of each notification, in order
+//   notes    the bytes of each notification, in order; requests: of each request of the server
+//   faults   what the SDK complained about
 //   sent     id of the last request sent
 //   roots    the directories that roots/list answers; elicit: the answers still to give, in order
 //   close()  ends stdin and waits for the process to end
@@ -35,7 +36,7 @@ export async function open(argv, { env = {}, roots = [], stderr = 'ignore' } = {
     stderr,
     maxBufferSize: 256 << 20,
   });
-  const peer = { raw: new Map(), notes: [], requests: [], sent: undefined, roots, elicit: [], exited: false };
+  const peer = { raw: new Map(), notes: [], requests: [], faults: [], sent: undefined, roots, elicit: [], exited: false };
   tap(transport, peer);
 
   const tasks = new InMemoryTaskStore();
@@ -63,11 +64,14 @@ export async function open(argv, { env = {}, roots = [], stderr = 'ignore' } = {
     }),
   );
   client.onclose = () => (peer.exited = true);
-  client.onerror = (error) => peer.requests.push(`client error: ${error.message}`);
+  client.onerror = (error) => peer.faults.push(error.message);
   await client.connect(transport, { timeout: 60_000 });
   peer.client = client;
   peer.pid = transport.pid;
-  peer.close = () => client.close();
+  peer.close = () => {
+    tasks.cleanup(); // its timers would keep this process alive
+    return client.close();
+  };
   return peer;
 }
 
@@ -95,3 +99,11 @@ function keep(peer, line) {
   else if (message.id === undefined) peer.notes.push(line);
   else peer.requests.push(line);
 }
+
+// progressOf is what was told about a request, from the bytes: the SDK forgets a progress notification
+// that arrives in one chunk with the answer.
+export const progressOf = (peer, id) =>
+  peer.notes
+    .map((line) => JSON.parse(line))
+    .filter((note) => note.method === 'notifications/progress' && note.params.progressToken === id)
+    .map(({ params: { progressToken, ...rest } }) => rest);

@@ -19,6 +19,9 @@ export function sameLists(name, direct, through) {
   });
   const kinds = (record) => [...new Set(record.notes.map(comparable))].sort().join('\n');
   check(`${name}: the same notifications`, kinds(direct) === kinds(through), difference(kinds(direct), kinds(through)));
+  // A progress notification in one chunk with its answer is "unknown" to the SDK, direct as well.
+  const faults = through.faults.filter((fault) => !fault.startsWith('Received a progress notification for an unknown token'));
+  check(`${name}: the client complains of nothing`, faults.length === 0, faults.join('; '));
   const asked = (record) => record.requests.map((line) => line.replace(/"id":\d+/, '"id":…')).sort().join('\n');
   check(`${name}: the same requests from the server`, asked(direct) === asked(through), difference(asked(direct), asked(through)));
 }

@@ -1,18 +1,18 @@
 // Plays one server's whole script through one command line and keeps everything that came back.
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
-import { open } from './client.mjs';
+import { open, progressOf } from './client.mjs';
 import { environment, servers } from './servers.mjs';
 
 export const label = (call) => (call.label ? `${call.tool} (${call.label})` : call.tool);
 
 // play resets the server's world, connects argv, plays lists and calls, then hands the open peer to
-// after, if given. The answer: {tools, lists, calls: [{call, raw, result?, error?}], notes, requests}.
+// after, if given. The answer: {tools, lists, calls: [{call, raw, result?, error?}], notes, requests, faults}.
 export async function play(server, argv, work, after) {
   const spec = servers[server];
   spec.reset(work);
   const peer = await open(argv, { env: environment(server, work), roots: spec.roots(work) });
   try {
-    const record = { server, info: identity(peer.client), lists: [], calls: [], notes: peer.notes, requests: peer.requests };
+    const record = { server, info: identity(peer.client), lists: [], calls: [], notes: peer.notes, requests: peer.requests, faults: peer.faults };
     record.tools = (await peer.client.listTools()).tools;
     record.rawTools = stripped(peer);
     await lists(peer, record);
@@ -35,17 +35,16 @@ function stripped(peer) {
 async function one(peer, call) {
   const entry = { call };
   peer.elicit.push(...(call.elicit ?? []));
-  const steps = [];
   try {
     const params = { name: call.tool, arguments: call.args };
     const options = { timeout: 60_000 };
-    if (call.progress) options.onprogress = (p) => steps.push(p);
+    if (call.progress) options.onprogress = () => {};
     entry.result = call.task ? await byTask(peer, params) : await peer.client.callTool(params, undefined, options);
   } catch (error) {
     entry.error = { name: error.constructor.name, code: error.code, message: error.message, data: error.data };
   }
   entry.raw = stripped(peer);
-  if (call.progress) entry.progress = steps;
+  if (call.progress) entry.progress = progressOf(peer, peer.sent);
   peer.elicit.length = 0;
   return entry;
 }

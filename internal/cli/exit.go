@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// The exit statuses. help exit-codes and docs/cli.md list them; a test holds the three together.
+const (
+	exitOK       = 0
+	exitFailed   = 1   // the work failed
+	exitUsage    = 2   // the command line was wrong
+	exitFaults   = 3   // a rules or configuration file has faults; check or fmt --check found something
+	exitNoRef    = 4   // the ref is unknown, or what it named has expired
+	exitNoStart  = 126 // run, check --live: the server's command could not be started
+	exitNotFound = 127 // run, check --live: there is no such command
+	exitSignal   = 128 // run: plus the number of the signal that ended the server
+)
+
+// exitError is an error with a status of its own; other errors end with exitFailed.
+type exitError struct {
+	status int
+	err    error // nil: everything was said already
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.status)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// quiet ends the command with a status after it has said everything itself.
+func quiet(status int) error { return &exitError{status: status} }
+
+func withStatus(status int, err error) error { return &exitError{status, err} }
+
+func usageError(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// report says an error on w, one "spillway: " a line, and returns the exit status for it.
+func report(w io.Writer, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	status := exitFailed
+	var e *exitError
+	if errors.As(err, &e) {
+		status = e.status
+		if e.err == nil {
+			return status
+		}
+	}
+	for line := range strings.SplitSeq(strings.TrimRight(err.Error(), "\n"), "\n") {
+		fmt.Fprintln(w, "spillway: "+strings.TrimPrefix(line, "spillway: "))
+	}
+	return status
+}
+
+// needCommand answers a group that was given no command, or none that it has.
+func needCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	message := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		message += "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usageError("%s\nrun %q for the commands there are", message, cmd.CommandPath()+" help")
+}
+
+// flagFault says which flag was meant by one that does not exist.
+func flagFault(cmd *cobra.Command, err error) error {
+	message := strings.ReplaceAll(err.Error(), `strconv.ParseInt: parsing `, "")
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		message = strings.TrimSuffix(message, " in -"+unknown.GetSpecifiedShortnames())
+		if near := nearestFlag(cmd, unknown.GetSpecifiedName()); near != "" {
+			message += "; did you mean --" + near + "?"
+		}
+	}
+	return usageError("%s\nrun %q for the flags there are", message, cmd.CommandPath()+" --help")
+}
+
+func nearestFlag(cmd *cobra.Command, name string) string {
+	best, least := "", 3
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if d := distance(name, f.Name); !f.Hidden && (d < least || len(name) > 2 && strings.HasPrefix(f.Name, name) && best == "") {
+			best, least = f.Name, d
+		}
+	})
+	return best
+}
+
+// distance is the number of letters to insert, delete or replace between a and b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// argCount is cobra's check of the number of arguments with an error that says what the arguments are.
+func argCount(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && (most < 0 || len(args) <= most) {
+			return nil
+		}
+		return usageError("%d arguments given; usage: %s", len(args), cmd.UseLine())
+	}
+}

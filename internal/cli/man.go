@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+func newMan(streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "man DIR",
+		Short: "Write the manual pages to a directory",
+		Long: `Write one manual page a command to DIR, which is made where it is missing.
+
+The pages carry the date of the commit this program was built from, or
+SOURCE_DATE_EPOCH where that is set, so that the same build writes the same
+bytes.`,
+		Example: "  spillway man ~/.local/share/man/man1",
+		GroupID: groupRest,
+		Args:    argCount(1, 1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runMan(cmd.Root(), args[0]) },
+	}
+}
+
+func runMan(root *cobra.Command, dir string) error {
+	date, err := buildDate()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	header := &doc.GenManHeader{
+		Title: "SPILLWAY", Section: "1", Date: &date,
+		Source: "spillway " + thisBuild().Version, Manual: "Spillway Manual",
+	}
+	return doc.GenManTree(root, header, dir)
+}
+
+// buildDate is the date that generated files carry: never today's.
+func buildDate() (time.Time, error) {
+	if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
+		seconds, err := strconv.ParseInt(epoch, 10, 64)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q, not a number of seconds", epoch)
+		}
+		return time.Unix(seconds, 0).UTC(), nil
+	}
+	if date, err := time.Parse(time.RFC3339, thisBuild().Time); err == nil {
+		return date, nil
+	}
+	return time.Unix(0, 0).UTC(), nil
+}

@@ -1,0 +1,80 @@
+package proxy
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spillway-mcp/spillway/internal/jsontape"
+	"github.com/spillway-mcp/spillway/internal/wire"
+)
+
+// The codes of the errors that Spillway itself answers with. They stay outside
+// the range that JSON-RPC and MCP keep for themselves, -32768 to -32000.
+const (
+	CodeUpstreamGone = -31001 // the server ended, or closed its streams, before it answered
+	CodeTooLarge     = -31002 // a message over the limit of a frame
+	CodeStopped      = -31003 // Spillway stops
+)
+
+// fail answers the request id with an error.
+func (s *session) fail(id []byte, code int, format string, args ...any) {
+	s.toClient(errorMessage(id, code, fmt.Sprintf(format, args...)))
+}
+
+func errorMessage(id []byte, code int, text string) []byte {
+	b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	b = append(b, `,"error":{"code":`...)
+	b = strconv.AppendInt(b, int64(code), 10)
+	b = jsontape.AppendQuote(append(b, `,"message":`...), text)
+	return append(b, `}}`...)
+}
+
+// answerAbandoned tells the callers whose answer will never come why (K61 is of
+// another transport).
+func (s *session) answerAbandoned() {
+	calls := s.takeAll()
+	if len(calls) == 0 {
+		return
+	}
+	code, why := CodeStopped, "spillway was stopped while the call was in flight"
+	if e := s.opt.Upstream.Exit(); e != nil && !s.stopping.Load() {
+		code, why = CodeUpstreamGone, e.How()+" while the call was in flight"
+		if e.LastWords != "" {
+			why += "; its last words: " + lastBytes(e.LastWords, 1000)
+		}
+	}
+	for _, c := range calls {
+		s.fail(c.id, code, "%s", why)
+	}
+}
+
+// lastBytes returns whole characters from the end of text, at most n bytes.
+func lastBytes(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	text = text[len(text)-n:]
+	for i := range text {
+		if i > 0 {
+			return "…" + text[i:]
+		}
+	}
+	return text
+}
+
+func (s *session) tooLargeFromServer(e *wire.TooLargeError) {
+	s.opt.Log.Error("message of the server dropped", "bytes", e.Size, "limit", e.Limit, "id", string(e.ID), "method", string(e.Method))
+	if e.ID == nil || e.Method != nil {
+		return
+	}
+	if c := s.take(wire.KeyOf(e.ID)); c != nil {
+		s.fail(c.id, CodeTooLarge, "the server's answer of %d bytes is over the limit of %d bytes a message (max_frame)", e.Size, e.Limit)
+	}
+}
+
+func (s *session) tooLargeFromClient(e *wire.TooLargeError) {
+	s.opt.Log.Error("message of the client dropped", "bytes", e.Size, "limit", e.Limit, "id", string(e.ID), "method", string(e.Method))
+	if e.ID != nil && e.Method != nil {
+		s.fail(e.ID, CodeTooLarge, "the request of %d bytes is over the limit of %d bytes a message (max_frame)", e.Size, e.Limit)
+	}
+}

@@ -1,0 +1,158 @@
+// Package proxy stands between one MCP client and one stdio server. It forwards
+// every message as the bytes that came, but for the few it is there for: it
+// rewrites tools/list, reduces the results of tools/call, answers reducer_expand
+// and reads of its own resources, and announces what that needs.
+//
+// Start with [Serve]. The order of messages is kept in both directions, with one
+// exception: a tool result is reduced beside the stream and sent when it is
+// ready, so what the server sent after it may pass it. What the server sent
+// before it, progress above all, has left before it does.
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/spillway-mcp/spillway/internal/upstream"
+	"github.com/spillway-mcp/spillway/internal/wire"
+)
+
+// Upstream is the server: an [upstream.Child].
+type Upstream interface {
+	Name() string
+	Stdin() io.WriteCloser
+	Stdout() io.ReadCloser
+	Done() <-chan struct{}
+	Exit() *upstream.ExitError
+	Stop()
+}
+
+// Options are the parts that a session is made of.
+type Options struct {
+	In       io.Reader // the client's messages
+	Out      io.Writer // messages to the client, and nothing else
+	Upstream Upstream
+	MaxFrame int           // bytes of one message, either way; 0 is wire.DefaultLimit
+	Drain    time.Duration // how long calls in flight may go on once the client has hung up; 0 is 10 s
+	Log      *slog.Logger  // nil discards
+}
+
+const defaultDrain = 10 * time.Second
+
+// Serve runs one session: until the client closes its end, ctx ends, or the
+// server does. It returns with the server and all its processes gone. The error
+// is an [*upstream.ExitError] where the server ended by itself, or what made the
+// client's streams unusable; nil where the client hung up or ctx ended.
+//
+// A read of In that blocks cannot be ended from here: its goroutine stays until
+// the read returns.
+func Serve(ctx context.Context, opt Options) error {
+	if opt.Drain <= 0 {
+		opt.Drain = defaultDrain
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	s := newSession(opt)
+
+	hungUp := make(chan error, 1)
+	go func() { hungUp <- s.pumpClient() }()
+	silent := make(chan error, 1)
+	go func() { silent <- s.pumpServer() }()
+
+	var cause error
+	alone := false // the server ended, or went silent, and nobody had asked it to
+	select {
+	case cause = <-hungUp:
+		s.up.Close()
+		s.drain(ctx, silent)
+	case <-ctx.Done():
+	case <-s.broken:
+		cause = s.brokenErr
+	case err := <-silent:
+		alone = true
+		silent <- err
+		s.settle()
+	}
+	s.stopping.Store(!alone)
+	opt.Upstream.Stop()
+	// With the server gone its stdout ends.
+	if err := <-silent; err != nil && !alone {
+		opt.Log.Debug("server's output", "err", err)
+	}
+	s.workers.Wait()
+	s.answerAbandoned()
+	switch {
+	case cause != nil && !errors.Is(cause, io.EOF):
+		return cause
+	case alone:
+		return opt.Upstream.Exit()
+	}
+	return nil
+}
+
+// drain lets calls in flight end after the client has closed its end: it may
+// have piped its requests in.
+func (s *session) drain(ctx context.Context, silent chan error) {
+	t := time.NewTimer(s.opt.Drain)
+	defer t.Stop()
+	select {
+	case <-s.idle():
+	case err := <-silent:
+		silent <- err
+	case <-ctx.Done():
+	case <-s.broken:
+	case <-t.C:
+		s.opt.Log.Warn("calls in flight given up: the client hung up", "calls", s.inFlight(), "after", s.opt.Drain)
+	}
+}
+
+// settle waits for the end of a server that has closed its stdout.
+func (s *session) settle() {
+	t := time.NewTimer(time.Second)
+	defer t.Stop()
+	select {
+	case <-s.opt.Upstream.Done():
+	case <-t.C:
+		s.opt.Log.Warn("server closed its stdout and did not end", "server", s.opt.Upstream.Name())
+	}
+}
+
+// pumpClient carries the client's messages up until its stream ends.
+func (s *session) pumpClient() error {
+	r := wire.NewReader(s.opt.In, s.opt.MaxFrame)
+	for {
+		f, err := r.Next()
+		var big *wire.TooLargeError
+		switch {
+		case errors.As(err, &big):
+			s.tooLargeFromClient(big)
+		case err != nil:
+			return err
+		default:
+			s.fromClient(f)
+		}
+	}
+}
+
+// pumpServer carries the server's messages down until its stream ends.
+func (s *session) pumpServer() error {
+	r := wire.NewReader(s.opt.Upstream.Stdout(), s.opt.MaxFrame)
+	for {
+		f, err := r.Next()
+		var big *wire.TooLargeError
+		switch {
+		case errors.As(err, &big):
+			s.tooLargeFromServer(big)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		default:
+			s.fromServer(f)
+		}
+	}
+}

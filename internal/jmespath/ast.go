@@ -165,6 +165,7 @@ type hashNode struct {
 
 type hashMember struct {
 	name   string // decoded
+	key    value  // name as a string
 	quoted []byte // as JSON, with the colon: "name":
 	val    node
 }

@@ -21,11 +21,13 @@
 //     ceil() and floor() are exact. / and avg() are exact where the quotient
 //     is a finite decimal of at most 34 digits, else the nearest float64
 //     in its shortest form. // rounds down, and % has the sign of its divisor.
-//     A result of more than 10,000 digits is an error, not a wait.
+//     A result of more than 1,000 digits is an error, not a wait.
 //   - == compares exact decimals: 1 and 1.0 are equal. <, <=, > and >= order
 //     two numbers, or two strings by code points; of anything else they are
 //     null.
 //   - ! takes the whole path after it: !a.b is !(a.b).
+//   - A multi-select right after a projection ends it, as in every engine:
+//     a[*].{n: b}[0] is the first row, and a[*].{n: b}.n is null.
 //   - Unknown functions, wrong counts of arguments, undefined variables and
 //     slices with a step of 0 are errors of Compile, wherever they stand.
 //   - length(), reverse(), slices and the string functions count code points;

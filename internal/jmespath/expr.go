@@ -21,7 +21,72 @@ func Compile(src string) (*Expr, error) {
 // String returns the expression's source.
 func (e *Expr) String() string { return e.src }
 
-// AppendJSON evaluates e over v and appends the result as compact JSON.
-func (e *Expr) AppendJSON(dst []byte, v jsontape.Value) ([]byte, error) {
-	return append(dst, "null"...), nil
+// Search evaluates e over v. The error is an [*EvalError]: the expression
+// does not fit the data, or would take more than it could be worth. The result
+// refers to v's document.
+func (e *Expr) Search(v jsontape.Value) (Result, error) {
+	ev := e.evaluator(v)
+	got, err := ev.eval(e.root, ev.root)
+	if err != nil {
+		return Result{null}, err
+	}
+	if got.within(maxOutput) < 0 {
+		return Result{null}, ev.tooLong(e.root)
+	}
+	return Result{got}, nil
 }
+
+// AppendJSON evaluates e over v and appends the result to dst as compact JSON
+// (RED-43): of what comes from v, strings and numbers keep their bytes. The
+// error is as in [Expr.Search]; dst comes back as it was then.
+func (e *Expr) AppendJSON(dst []byte, v jsontape.Value) ([]byte, error) {
+	ev := e.evaluator(v)
+	ev.out, ev.start = dst, len(dst)
+	if _, err := ev.emit(e.root, ev.root); err != nil {
+		return dst, err
+	}
+	return ev.out, nil
+}
+
+func (e *Expr) evaluator(v jsontape.Value) *evaluator {
+	ev := &evaluator{root: fromTape(v), steps: stepsFor(v)}
+	if e.slots > 0 {
+		ev.vars = make([]value, e.slots)
+	}
+	return ev
+}
+
+// Result is what an expression found. It stays valid as long as the document
+// that was searched.
+type Result struct{ v value }
+
+// Kind returns the JSON type of the result; never Invalid.
+func (r Result) Kind() jsontape.Kind {
+	if r.v.k == jsontape.Invalid {
+		return jsontape.Null
+	}
+	return r.v.k
+}
+
+// IsNull reports whether the result is null, or there is none.
+func (r Result) IsNull() bool { return r.Kind() == jsontape.Null }
+
+// Truthy is JMESPath's truth: all but null, false, "", [] and {}.
+func (r Result) Truthy() bool { return r.v.truthy() }
+
+// Len returns the number of elements of an array; -1 for anything else.
+func (r Result) Len() int {
+	if r.v.k != jsontape.Array {
+		return -1
+	}
+	return r.v.size()
+}
+
+// Tape returns the result as a value of the document that was searched (or of
+// a literal in the expression), where it is one and nothing that was made.
+func (r Result) Tape() (jsontape.Value, bool) {
+	return r.v.tape, r.v.built == nil && r.v.tape.Exists()
+}
+
+// AppendJSON appends the result as compact JSON.
+func (r Result) AppendJSON(dst []byte) []byte { return r.v.append(dst) }

@@ -540,7 +540,7 @@ func (p *parser) hash() (node, error) {
 		} else {
 			place[name] = len(h.members)
 			quoted := append(jsontape.AppendQuote(nil, name), ':')
-			h.members = append(h.members, hashMember{name, quoted, val})
+			h.members = append(h.members, hashMember{name, newString([]byte(name)), quoted, val})
 		}
 		if p.cur.kind == tokComma {
 			if err := p.advance(); err != nil {
@@ -551,6 +551,7 @@ func (p *parser) hash() (node, error) {
 		if err := p.expect(tokRightBrace, "an operator, ',' or '}'"); err != nil {
 			return nil, err
 		}
+		h.lookup = newLookup(h)
 		h.meta, err = p.over(pos, below...)
 		return h, err
 	}

@@ -1,34 +1,424 @@
 package reduce
 
-// ExpandRequest is what reducer_expand is asked for (RED-25).
-type ExpandRequest struct {
-	Ref    string
-	Rows   string   // "26-50", "26-", "-10", "7": 1-based, inclusive
-	Fields []string // names of the projection, or dotted paths of a row
-	Query  string   // JMESPath over the original payload
-	Lines  string   // as Rows, over the lines of a text payload
-	Block  *int     // one content block, 0-based
-	Offset int64    // where the next part starts, in bytes of what was asked for
-}
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 
-// ParseExpandRequest reads the arguments of a reducer_expand call. The error
-// names the argument, what was given and what is allowed (RED-28).
-func ParseExpandRequest(args []byte) (ExpandRequest, error) {
-	return ExpandRequest{}, nil
-}
+	"github.com/spillway-mcp/spillway/internal/jmespath"
+	"github.com/spillway-mcp/spillway/internal/jsontape"
+)
 
-// Expand answers q from the original as the stash kept it, as a
-// CallToolResult of at most budget bytes a view. The rule is the one that cut
-// the original; a nil r stands for one without expressions.
+// DefaultExpandBudget is the most bytes of text that one expand answers with,
+// unless the caller says otherwise: above it some hosts spill a result to a
+// file of their own (RED-26).
+const DefaultExpandBudget = 40_000
+
+// minExpandBudget leaves room for the line that names the next part.
+const minExpandBudget = 1_000
+
+// plain stands for a nil Reducer.
+var plain = new(Reducer)
+
+// Expand answers q from original, the result as the stash kept it, with the
+// JSON of a CallToolResult of at most budget bytes of text (0: the default).
+// The answer is never reduced. Where it does not fit, it ends with the exact
+// call for the next part, and the last part with "done" (RED-26). r is the
+// rule that cut the original; nil stands for one without expressions. The
+// error is an [*ArgumentError], or says that the original is no result.
 func (r *Reducer) Expand(original []byte, q ExpandRequest, budget int) ([]byte, error) {
-	return original, nil
+	if r == nil {
+		r = plain
+	}
+	if budget <= 0 {
+		budget = DefaultExpandBudget
+	}
+	budget = max(budget, minExpandBudget)
+	d, err := jsontape.Parse(original)
+	if err != nil {
+		return nil, fmt.Errorf("the original is not a result: %w", err)
+	}
+	j := &job{r: r, root: d.Root()}
+	j.read(j.root)
+	j.findUnits()
+	x := &expansion{j: j, q: q, budget: budget}
+	switch {
+	case q.Lines != "":
+		err = x.lines()
+	case q.Block != nil:
+		err = x.block(*q.Block)
+	case q.Query != "":
+		err = x.query()
+	case q.Rows != "" || len(q.Fields) > 0:
+		err = x.rows()
+	default:
+		return x.whole()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return x.result(), nil
 }
 
-// Markers returns the refs that cut markers inside args, the JSON of a
-// tools/call's arguments, name (RED-49).
-func Markers(args []byte) []string { return nil }
+// expansion is one answer in the making.
+type expansion struct {
+	j      *job
+	q      ExpandRequest
+	budget int
+	out    []byte // the content array's elements, each followed by a comma
+}
 
-// Ref returns the ref of a result and the hash it is the start of (RED-22).
-func Ref(result []byte) (ref string, canonical [32]byte, err error) {
-	return "", canonical, nil
+func (x *expansion) result() []byte {
+	content := closeContainer(append([]byte{'['}, x.out...), false)
+	return append(append([]byte(`{"content":`), content...), x.meta()...)
+}
+
+// meta tells hosts that honour it how large the answer may be.
+func (x *expansion) meta() []byte {
+	return []byte(`,"_meta":{"anthropic/maxResultSizeChars":` + strconv.Itoa(x.budget) + `}}`)
+}
+
+func (x *expansion) text(s []byte) {
+	x.out = append(x.out, `{"type":"text","text":`...)
+	x.out = append(jsontape.AppendQuote(x.out, s), `},`...)
+}
+
+// call writes the arguments of the call that gets another part.
+func (x *expansion) call(change func(*ExpandRequest)) string {
+	q := x.q
+	change(&q)
+	b := []byte(`{"ref":`)
+	b = jsontape.AppendQuote(b, q.Ref)
+	str := func(name, s string) {
+		if s != "" {
+			b = append(append(append(b, `,"`...), name...), `":`...)
+			b = jsontape.AppendQuote(b, s)
+		}
+	}
+	str("rows", q.Rows)
+	if len(q.Fields) > 0 {
+		b = append(b, `,"fields":[`...)
+		for _, f := range q.Fields {
+			b = append(jsontape.AppendQuote(b, f), ',')
+		}
+		b = closeContainer(b, false)
+	}
+	str("query", q.Query)
+	str("lines", q.Lines)
+	if q.Block != nil {
+		b = append(append(b, `,"block":`...), strconv.Itoa(*q.Block)...)
+	}
+	if q.Offset > 0 {
+		b = append(append(b, `,"offset":`...), strconv.Itoa(q.Offset)...)
+	}
+	return string(append(b, '}'))
+}
+
+// page answers with s from the offset on, as much as fits, and the call for
+// the rest.
+func (x *expansion) page(s []byte) error {
+	at := x.q.Offset
+	if at == 0 && len(s) <= x.budget {
+		x.text(s)
+		return nil
+	}
+	if at >= len(s) {
+		return &ArgumentError{Name: "offset", Given: strconv.Itoa(at), Want: "what was asked for has " + count(len(s)) + " bytes"}
+	}
+	at = borderAfter(s, at)
+	end := min(at+x.budget-300, len(s))
+	if end < len(s) {
+		if b := border(s, end); b > at {
+			end = b
+		}
+		// A line border is taken where it costs less than half the part.
+		for k := end; k > at+(end-at)/2; k-- {
+			if s[k-1] == '\n' {
+				end = k
+				break
+			}
+		}
+	}
+	x.text(s[at:end])
+	where := "Bytes " + count(at+1) + "-" + count(end) + " of " + count(len(s)) + "."
+	if end < len(s) {
+		x.text([]byte(where + " For the next part call with " + x.call(func(q *ExpandRequest) { q.Offset = end })))
+	} else {
+		x.text([]byte(where + " done"))
+	}
+	return nil
+}
+
+// whole answers with the original, if it fits, else with its first part.
+func (x *expansion) whole() ([]byte, error) {
+	s := x.j.sizes()
+	if s.Text <= x.budget && s.Structured <= x.budget && x.q.Offset == 0 {
+		out := append([]byte(`{"content":`), rawOr(x.j.content, "[]")...)
+		if x.j.structured.Exists() {
+			out = append(append(out, `,"structuredContent":`...), x.j.structured.Raw()...)
+		}
+		return append(out, x.meta()...), nil
+	}
+	if x.j.structured.IsContainer() {
+		u := x.j.units[0]
+		if !u.json && len(u.blocks) > 0 {
+			return x.done(x.page(u.text))
+		}
+		return x.done(x.page(x.j.structured.AppendCompact(nil)))
+	}
+	if len(x.j.blocks) == 1 {
+		one := 1
+		return x.done(x.block(one))
+	}
+	// Several blocks: as many as fit, then the number of the next.
+	used := 0
+	for i, b := range x.j.blocks {
+		if used += len(b.text); used > x.budget-300 {
+			if i == 0 {
+				i++
+				if err := x.block(i); err != nil {
+					return nil, err
+				}
+			}
+			x.text([]byte(fmt.Sprintf("Blocks 1-%d of %d. For the next block call with %s", i, len(x.j.blocks),
+				x.call(func(q *ExpandRequest) { n := i + 1; q.Block, q.Offset = &n, 0 }))))
+			break
+		}
+		x.out = append(append(x.out, b.v.Raw()...), ',')
+	}
+	return x.result(), nil
+}
+
+func (x *expansion) done(err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	return x.result(), nil
+}
+
+func rawOr(v jsontape.Value, other string) []byte {
+	if !v.Exists() {
+		return []byte(other)
+	}
+	return v.Raw()
+}
+
+// block answers with one content block; text over the budget in parts.
+func (x *expansion) block(n int) error {
+	if n > len(x.j.blocks) {
+		return &ArgumentError{Name: "block", Given: strconv.Itoa(n), Want: "this result has " + count(len(x.j.blocks)) + " blocks"}
+	}
+	b := x.j.blocks[n-1]
+	if b.at.Exists() && (len(b.text) > x.budget || x.q.Offset > 0) {
+		x.q.Block = &n
+		if err := x.page(b.text); err != nil {
+			return err
+		}
+	} else {
+		x.out = append(append(x.out, b.v.Raw()...), ',')
+	}
+	return nil
+}
+
+// lines answers with a range of lines of a text.
+func (x *expansion) lines() error {
+	text, ok := x.lineText()
+	if !ok {
+		return &ArgumentError{Name: "lines", Given: strconv.Quote(x.q.Lines), Want: "this result has no text; ask for rows, fields or a query"}
+	}
+	lines := splitLines(text)
+	from, to, err := parseRange("lines", x.q.Lines, len(lines), "lines")
+	if err != nil {
+		return err
+	}
+	part := lines[from:to]
+	n, used := fitHead(part, len(part), room{raw: x.budget - 300, escaped: noBound})
+	if n == len(part) && x.q.Offset == 0 {
+		x.text(text[length(lines[:from]) : length(lines[:from])+used.raw])
+		return nil
+	}
+	if n == 0 || x.q.Offset > 0 {
+		// A line over the budget: its bytes, then the lines after it.
+		x.q.Lines = strconv.Itoa(from + 1)
+		if err := x.page(part[0]); err != nil {
+			return err
+		}
+		if len(part) > 1 {
+			x.text([]byte("After that line call with " + x.call(func(q *ExpandRequest) { q.Lines, q.Offset = span(from+1, to), 0 })))
+		}
+		return nil
+	}
+	at := length(lines[:from])
+	x.text(text[at : at+used.raw])
+	x.text([]byte(fmt.Sprintf("Lines %s-%s of %s. For the next part call with %s", count(from+1), count(from+n), count(len(lines)),
+		x.call(func(q *ExpandRequest) { q.Lines = span(from+n, to) }))))
+	return nil
+}
+
+// span writes the half-open range [from, to) from 0 as one from 1, inclusive.
+func span(from, to int) string { return strconv.Itoa(from+1) + "-" + strconv.Itoa(to) }
+
+// lineText is the text that lines count in: the block that was named, the
+// text payload, or the first text there is.
+func (x *expansion) lineText() ([]byte, bool) {
+	if n := x.q.Block; n != nil {
+		if *n > len(x.j.blocks) || !x.j.blocks[*n-1].at.Exists() {
+			return nil, false
+		}
+		return x.j.blocks[*n-1].text, true
+	}
+	for _, u := range x.j.units {
+		if !u.json {
+			return u.text, true
+		}
+	}
+	for _, b := range x.j.blocks {
+		if b.at.Exists() && !b.user {
+			return b.text, true
+		}
+	}
+	return nil, false
+}
+
+// payload is the JSON payload that rows, fields and query look into.
+func (x *expansion) payload(arg string) (*unit, error) {
+	for _, u := range x.j.units {
+		if !u.json && u.inside {
+			// A string payload that is JSON is looked into as JSON.
+			inner := *u
+			if inner.readJSON(u.text); inner.json {
+				return &inner, nil
+			}
+		}
+		if u.json {
+			return u, nil
+		}
+	}
+	return nil, &ArgumentError{Name: arg, Want: "this result is not JSON; ask for lines or a block"}
+}
+
+func (x *expansion) query() error {
+	u, err := x.payload("query")
+	if err != nil {
+		return err
+	}
+	e, err := jmespath.Compile(x.q.Query)
+	if err != nil {
+		return &ArgumentError{Name: "query", Given: strconv.Quote(clip(x.q.Query, 80)), Want: err.Error()}
+	}
+	out, err := e.AppendJSON(nil, u.inner)
+	if (err != nil || string(out) == "null") && u.inner != u.v {
+		if wider, werr := e.AppendJSON(nil, u.v); werr == nil {
+			out, err = wider, nil
+		}
+	}
+	if err != nil {
+		return &ArgumentError{Name: "query", Given: strconv.Quote(clip(x.q.Query, 80)), Want: err.Error()}
+	}
+	return x.page(out)
+}
+
+var errManyArrays = errors.New("several arrays")
+
+// rowArray is the array that rows count in: the base of the rule's leftmost
+// projection, that of its row cap, or the payload's only one (RED-26).
+func (x *expansion) rowArray(u *unit) (jsontape.Value, []string, error) {
+	r := x.j.r
+	if r.shape.Base != nil {
+		if v := evalTape(r.shape.Base, u.inner); v.Kind() == jsontape.Array {
+			return v, nil, nil
+		}
+	}
+	sets := r.rowSets(u.inner)
+	switch len(sets) {
+	case 0:
+		return jsontape.Value{}, nil, nil
+	case 1:
+		return sets[0].arr, nil, nil
+	}
+	names := make([]string, len(sets))
+	for i, s := range sets {
+		names[i] = s.name
+	}
+	return jsontape.Value{}, names, errManyArrays
+}
+
+// rows answers with rows of the original, whole or by fields.
+func (x *expansion) rows() error {
+	arg := "rows"
+	if x.q.Rows == "" {
+		arg = "fields"
+	}
+	u, err := x.payload(arg)
+	if err != nil {
+		return err
+	}
+	arr, names, err := x.rowArray(u)
+	if err != nil {
+		return &ArgumentError{Name: arg, Want: "this result has several arrays (" + namesUpTo(names, maxNamed) + `); ask with a query, as ` + names[0] + "[25:50]"}
+	}
+	if !arr.Exists() {
+		if x.q.Rows != "" {
+			return &ArgumentError{Name: "rows", Given: strconv.Quote(clip(x.q.Rows, 40)), Want: "this result has no rows; ask for fields or a query"}
+		}
+		return x.fieldsOf(u)
+	}
+	elems := arr.Elements(nil)
+	from, to := 0, len(elems)
+	if x.q.Rows != "" {
+		if from, to, err = parseRange("rows", x.q.Rows, len(elems), "rows"); err != nil {
+			return err
+		}
+	}
+	sel, err := x.selection(u, elems)
+	if err != nil {
+		return err
+	}
+	return x.someRows(sel, elems, from, to)
+}
+
+// someRows writes rows [from, to) as one JSON object, as many as fit.
+func (x *expansion) someRows(sel *fieldSelection, elems []jsontape.Value, from, to int) error {
+	out := []byte(`{"rows":[`)
+	i := from
+	for ; i < to; i++ {
+		mark := len(out)
+		out = append(sel.append(out, elems[i], i), ',')
+		if len(out) > x.budget-400-len(strings.Join(x.q.Fields, "")) {
+			out = out[:mark]
+			break
+		}
+	}
+	if to > from && (i == from || x.q.Offset > 0) {
+		// One row over the budget: its bytes, then the rows after it.
+		x.q.Rows = strconv.Itoa(from + 1)
+		if err := x.page(sel.append(nil, elems[from], from)); err != nil {
+			return err
+		}
+		if to > from+1 {
+			x.text([]byte("After that row call with " + x.call(func(q *ExpandRequest) { q.Rows, q.Offset = span(from+1, to), 0 })))
+		}
+		return nil
+	}
+	out = closeContainer(out, false)
+	out = append(out, `,"shown":`...)
+	out = jsontape.AppendQuote(out, fmt.Sprintf("%d-%d of %d", min(from+1, to), i, len(elems)))
+	if i < to {
+		out = append(out, `,"next":`...)
+		out = append(out, x.call(func(q *ExpandRequest) { q.Rows = span(i, to) })...)
+	} else {
+		out = append(out, `,"done":true`...)
+	}
+	x.text(append(out, '}'))
+	return nil
+}
+
+// fieldsOf answers with fields of a payload that has no rows.
+func (x *expansion) fieldsOf(u *unit) error {
+	sel, err := x.selection(u, []jsontape.Value{u.inner})
+	if err != nil {
+		return err
+	}
+	return x.page(sel.append(nil, u.inner, 0))
 }

@@ -2,17 +2,17 @@
 // anything. It is pure: the same rule, environment and result give the same
 // bytes on any machine at any time.
 //
-// [Compile] a [Rule] once, then call [Reducer.Reduce] with each result.
+// [Compile] a [Rule] once, then call [Reducer.Reduce] with each result. What
+// was cut is named in the result's own text, and [Reducer.Expand] gets any
+// part of the original back.
 package reduce
 
-// Reducer is a compiled [Rule]. It is immutable and safe for concurrent use.
-type Reducer struct{ rule Rule }
+import (
+	"fmt"
+	"sync"
 
-// Compile checks rule and prepares it. The error is a [*RuleError].
-func Compile(rule Rule) (*Reducer, error) { return &Reducer{rule: rule}, nil }
-
-// Rule returns the rule that r was compiled from.
-func (r *Reducer) Rule() Rule { return r.rule }
+	"github.com/spillway-mcp/spillway/internal/jsontape"
+)
 
 // Env is what is known of the client and the tool (RED-42).
 type Env struct {
@@ -35,9 +35,9 @@ type Sizes struct{ Text, Structured int }
 
 // Cut counts what was removed. Zero values were not cut.
 type Cut struct {
-	Rows   int // rows not shown
+	Rows   int // rows, or lines of text, not shown
 	Fields int // distinct fields of a row (or of the payload) dropped
-	Bytes  int // bytes of the larger view that are not shown
+	Bytes  int // bytes not shown, of the view that lost more
 }
 
 // Outcome is what became of one result.
@@ -51,21 +51,61 @@ type Outcome struct {
 	// stashed before Result is sent, and if it cannot be, the original sent
 	// (RED-18).
 	Ref string
-	// Canonical is the SHA-256 that Ref is the start of.
+	// Canonical is the SHA-256 that Ref is the start of; set where Ref is.
 	Canonical [32]byte
-	Note      string
-	Cut       Cut
-	Before    Sizes
-	After     Sizes
+	// Note is every text that says what was cut, as the model reads it.
+	Note   string
+	Cut    Cut
+	Before Sizes
+	After  Sizes
+	// IsError reports an error result, which always passes (RED-01).
+	IsError bool
 	// Faults are marks against the rule, for the ledger: a projection that
-	// failed, selected paths that no row has.
+	// was not applied, selected paths that no row has.
 	Faults []string
-	// Err is a fault of the reducer itself; the original is then Result.
+	// Err is a fault of the result or of the reducer itself; the original is
+	// then Result.
 	Err error
+}
+
+var docs = sync.Pool{New: func() any { return new(jsontape.Doc) }}
+
+// maxPooled is the source size in bytes from which a document's memory is
+// given back instead of kept for the next.
+const maxPooled = 4 << 20
+
+func freeDoc(d *jsontape.Doc) {
+	if len(d.Bytes()) <= maxPooled {
+		docs.Put(d)
+	}
 }
 
 // Reduce applies the rule to result, the JSON of a CallToolResult. It never
 // fails: whatever goes wrong, the original comes back (fail open).
-func (r *Reducer) Reduce(result []byte, env Env) Outcome {
-	return Outcome{Result: result}
+func (r *Reducer) Reduce(result []byte, env Env) (o Outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			o = Outcome{Result: result, Err: fmt.Errorf("the reducer failed: %v", p)}
+		}
+	}()
+	d := docs.Get().(*jsontape.Doc)
+	defer freeDoc(d)
+	if err := d.Reset(result, jsontape.Limits{}); err != nil {
+		return Outcome{Result: result, Err: err}
+	}
+	j := &job{r: r, env: env, root: d.Root()}
+	j.read(j.root)
+	o = Outcome{Result: result, Before: j.sizes()}
+	o.After = o.Before
+	if j.root.Kind() != jsontape.Object {
+		o.Err = fmt.Errorf("the result is a JSON %s, not an object", j.root.Kind())
+		return o
+	}
+	o.IsError = j.root.Get("isError").Kind() == jsontape.True
+	kind := j.root.Get("resultType")
+	if o.IsError || kind.Exists() && !kind.Is("complete") || env.UI || r.rule.Pass {
+		return o
+	}
+	j.run(&o)
+	return o
 }

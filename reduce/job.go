@@ -1,0 +1,209 @@
+package reduce
+
+import (
+	"crypto/sha256"
+	"strings"
+
+	"github.com/spillway-mcp/spillway/internal/jsontape"
+)
+
+// job is the reduction of one result.
+type job struct {
+	r    *Reducer
+	env  Env
+	root jsontape.Value // the result as it came
+
+	// content and structured are what is in force: the root's own, or those
+	// of a document with binary content replaced.
+	content, structured jsontape.Value
+	blocks              []*block
+	units               []*unit
+	stripped            []strippedFact // out of blocks and of nothing else
+	strippedIn          []strippedFact // out of structuredContent
+	binary              int            // bytes of binary data in the blocks as they came
+
+	hashed    bool
+	canonical [sha256.Size]byte
+	ref       string
+}
+
+// block is one element of content.
+type block struct {
+	v    jsontape.Value
+	at   jsontape.Value // the string that holds its text; absent where none
+	text []byte
+	user bool // for the person only, not for the model
+	role role
+
+	set  bool   // text replaces the block's own
+	next []byte // the replacing text
+	drop bool
+}
+
+// isText reports a text block that rules may act on.
+func (b *block) isText() bool { return b.at.Exists() && !b.user && b.v.Get("type").Is("text") }
+
+// read takes content and structuredContent of root into force.
+func (j *job) read(root jsontape.Value) {
+	j.content, j.structured = root.Get("content"), root.Get("structuredContent")
+	j.blocks = make([]*block, 0, j.content.Len())
+	if j.content.Kind() != jsontape.Array {
+		return
+	}
+	for it := j.content.Iter(); it.Next(); {
+		b := &block{v: it.Value()}
+		switch kind := b.v.Get("type"); {
+		case kind.Is("text"):
+			b.at = b.v.Get("text")
+		case kind.Is("resource"):
+			b.at = b.v.Lookup("resource", "text")
+		}
+		if b.at.Kind() != jsontape.String {
+			b.at = jsontape.Value{}
+		}
+		b.text = b.at.StrBytes(nil)
+		b.user = forUserOnly(b.v.Lookup("annotations", "audience"))
+		j.blocks = append(j.blocks, b)
+	}
+}
+
+func forUserOnly(audience jsontape.Value) bool {
+	return audience.Kind() == jsontape.Array && audience.Len() == 1 && audience.Index(0).Is("user")
+}
+
+// sizes measures what is in force.
+func (j *job) sizes() Sizes {
+	var s Sizes
+	for _, b := range j.blocks {
+		if b.at.Exists() && !b.user {
+			s.Text += len(b.text)
+		}
+	}
+	s.Structured = j.structured.CompactLen()
+	return s
+}
+
+// refOrNone returns the ref to print; "" where none may be (RED-19).
+func (j *job) refOrNone() string {
+	if j.env.Expand == "" {
+		return ""
+	}
+	if !j.hashed {
+		j.hashed = true
+		j.canonical = hashResult(j.root.Get("content"), j.root.Get("structuredContent"))
+		j.ref = refOf(j.canonical)
+	}
+	return j.ref
+}
+
+// run does the work of a rule in its order: strip, keep and always, rows,
+// bytes (RED-07).
+func (j *job) run(o *Outcome) {
+	if j.r.strip.any() {
+		if err := j.stripBinary(); err != nil {
+			o.Err = err
+			return
+		}
+	}
+	j.findUnits()
+	outer := j.cutUnits()
+	for _, u := range j.units {
+		o.Faults = append(o.Faults, u.faults()...)
+	}
+	j.finish(o, outer)
+}
+
+// stripBinary replaces binary content and takes the result of that into force.
+func (j *job) stripBinary() error {
+	s := &stripper{set: j.r.strip, ref: j.refOrNone}
+	doc := []byte(`{"content":`)
+	blocks, inBlocks := doc, false
+	if j.content.Kind() == jsontape.Array {
+		blocks, inBlocks = s.appendBlocks(doc, j.content)
+	} else {
+		blocks = append(doc, "null"...)
+	}
+	j.stripped = s.cut
+	s.cut = nil
+	inner, inStructured := []byte(nil), false
+	if j.structured.Exists() {
+		inner, inStructured = s.appendValue(nil, j.structured)
+	}
+	j.strippedIn = s.cut
+	if !inBlocks && !inStructured {
+		return nil
+	}
+	for _, b := range j.blocks {
+		if _, data := s.blockBinary(b.v); data.Exists() {
+			j.binary += len(data.Raw())
+		}
+	}
+	doc = blocks
+	if j.structured.Exists() {
+		doc = append(doc, `,"structuredContent":`...)
+		if inStructured {
+			doc = append(doc, inner...)
+		} else {
+			doc = append(doc, j.structured.Raw()...)
+		}
+	}
+	d, err := jsontape.Parse(append(doc, '}'))
+	if err != nil {
+		return err
+	}
+	j.read(d.Root())
+	return nil
+}
+
+// outerNote is the text block before all others, for what no member of a
+// reduced object tells.
+func (j *job) outerNote() string {
+	var parts []string
+	var last *unit
+	several := len(j.units) > 1
+	for _, u := range j.units {
+		if !u.changed || !u.noteOutside {
+			continue
+		}
+		f := u.facts()
+		body := f.body(len(j.units) > 4)
+		if several && len(u.blocks) > 0 {
+			body = "Block " + count(u.blocks[0]+1) + ": " + body
+		}
+		if len(parts) == 8 {
+			parts = append(parts, "More blocks were cut likewise.")
+		}
+		if len(parts) < 8 {
+			parts = append(parts, body)
+		}
+		last = u
+	}
+	var f facts
+	if last != nil {
+		f = last.facts()
+	}
+	if len(j.stripped) > 0 {
+		f.stripped = j.stripped
+		var b strings.Builder
+		f.writeStripped(&b, len(j.units) > 4)
+		parts = append(parts, strings.TrimSpace(b.String()))
+	}
+	if n := j.dropped(); n > 0 {
+		parts = append(parts, count(n)+" of "+count(len(j.blocks))+" blocks are not shown.")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, " ") + f.pointer(j.refOrNone(), j.env.Expand)
+}
+
+// dropped counts the blocks that fit no more, which are no mirrors.
+func (j *job) dropped() int {
+	n := 0
+	for _, u := range j.units {
+		if u.omitted {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,200 @@
+package reduce
+
+import (
+	"strings"
+
+	"github.com/spillway-mcp/spillway/internal/jmespath"
+	"github.com/spillway-mcp/spillway/internal/jsontape"
+)
+
+// projection is what keep and always made of a payload.
+type projection struct {
+	top     jsontape.Value // the kept value, in a document of its own
+	always  []byte         // members to put first, each followed by a comma
+	base    jsontape.Value // the original's array behind the rows; may be absent
+	fields  []string       // names of the kept fields of a row, or of the payload
+	dropped []string       // names of the fields that no kept field is taken from
+	missing []string       // selected paths that no row has
+	aligned bool           // row i of the kept value is element i of base
+	lossy   bool           // something of the payload is gone
+}
+
+// fault is why a projection did not apply (RED-10).
+type fault string
+
+// project applies keep and always to a payload. A fault means that the
+// payload goes on unprojected.
+func (r *Reducer) project(payload jsontape.Value) (*projection, fault) {
+	kept, err := r.keep.AppendJSON(nil, payload)
+	if err != nil {
+		return nil, fault("it failed: " + err.Error())
+	}
+	if string(kept) == "null" {
+		return nil, "it gives null"
+	}
+	d, err := jsontape.Parse(kept)
+	if err != nil {
+		return nil, fault("it gives no JSON: " + err.Error())
+	}
+	p := &projection{top: d.Root(), aligned: r.shape.Aligned}
+	if allNull(p.top) {
+		return nil, "all it gives is null"
+	}
+	p.findBase(r, payload)
+	if why := p.checkFields(r, payload); why != "" {
+		return nil, why
+	}
+	leaves := 0
+	if payload.Kind() == jsontape.Object {
+		p.always, leaves = r.always.appendSelected(nil, payload, p.produced())
+	}
+	p.lossy = countLeaves(p.top)+leaves < countLeaves(payload)
+	return p, ""
+}
+
+// produced is the object whose members always must not overwrite: the kept
+// value, or for an array the wrapper's own name.
+func (p *projection) produced() jsontape.Value {
+	if p.top.Kind() == jsontape.Object {
+		return p.top
+	}
+	return rowsOnly
+}
+
+// rowsOnly stands for the wrapper of a kept value that is no object.
+var rowsOnly = func() jsontape.Value {
+	d, _ := jsontape.Parse([]byte(`{"` + rowsKey + `":null}`))
+	return d.Root()
+}()
+
+// allNull reports an object with members, all of them null.
+func allNull(v jsontape.Value) bool {
+	if v.Kind() != jsontape.Object || v.Len() == 0 {
+		return false
+	}
+	for it := v.Iter(); it.Next(); {
+		if it.Value().Kind() != jsontape.Null {
+			return false
+		}
+	}
+	return true
+}
+
+// findBase looks up the original's rows.
+func (p *projection) findBase(r *Reducer, payload jsontape.Value) {
+	if r.shape.Base == nil {
+		p.aligned = false
+		return
+	}
+	p.base = evalTape(r.shape.Base, payload)
+	if p.base.Kind() != jsontape.Array || p.top.Kind() != jsontape.Array || p.top.Len() != p.base.Len() {
+		p.aligned = false
+	}
+}
+
+// checkFields fills fields, dropped and missing.
+func (p *projection) checkFields(r *Reducer, payload jsontape.Value) fault {
+	rows := []jsontape.Value{payload}
+	if r.shape.Projected {
+		if p.base.Kind() != jsontape.Array {
+			return ""
+		}
+		rows = p.base.Elements(nil)
+		if len(rows) == 0 {
+			return ""
+		}
+		if r.shape.Aligned && p.top.Kind() == jsontape.Array && p.top.Len() == 0 {
+			return "it finds nothing in any row"
+		}
+	}
+	if len(r.shape.Fields) == 0 || !objects(rows) {
+		return ""
+	}
+	used := make(map[string]bool)
+	plain := true
+	for _, f := range r.shape.Fields {
+		p.fields = append(p.fields, f.Name)
+		if f.Path == nil {
+			plain = false
+			continue
+		}
+		if len(f.Path) > 0 {
+			used[f.Path[0]] = true
+		}
+		if !anyHas(rows, f.Path) {
+			p.missing = append(p.missing, strings.Join(f.Path, "."))
+		}
+	}
+	if plain && len(p.missing) == len(r.shape.Fields) {
+		return fault("no row has " + listOf(p.missing))
+	}
+	if plain {
+		p.dropped = droppedNames(rows, used, func(key jsontape.Value) bool {
+			return !r.shape.Projected && r.always.find(key) != nil
+		})
+	}
+	return ""
+}
+
+func objects(rows []jsontape.Value) bool {
+	for _, row := range rows {
+		if row.Kind() == jsontape.Object {
+			return true
+		}
+	}
+	return false
+}
+
+func anyHas(rows []jsontape.Value, path []string) bool {
+	for _, row := range rows {
+		if row.Lookup(path...).Exists() {
+			return true
+		}
+	}
+	return false
+}
+
+// droppedNames lists the members of the rows that no kept field is taken
+// from, in the order in which they are first met.
+func droppedNames(rows []jsontape.Value, used map[string]bool, keeps func(jsontape.Value) bool) []string {
+	var names []string
+	seen := make(map[string]bool)
+	var buf []byte
+	for _, row := range rows {
+		if row.Kind() != jsontape.Object {
+			continue
+		}
+		for it := row.Iter(); it.Next(); {
+			key := it.Key()
+			b := key.StrBytes(buf)
+			if used[string(b)] || seen[string(b)] || keeps(key) {
+				continue
+			}
+			seen[string(b)] = true
+			names = append(names, string(b))
+		}
+	}
+	return names
+}
+
+// listOf writes names as words: "a", "a and b", "a, b and c".
+func listOf(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// evalTape evaluates an expression that is to select a value of v as it
+// stands; the zero Value where it fails or makes a value of its own.
+func evalTape(e *jmespath.Expr, v jsontape.Value) jsontape.Value {
+	res, err := e.Search(v)
+	if err != nil {
+		return jsontape.Value{}
+	}
+	t, ok := res.Tape()
+	if !ok {
+		return jsontape.Value{}
+	}
+	return t
+}

@@ -1,0 +1,301 @@
+package reduce
+
+import (
+	"bytes"
+
+	"github.com/spillway-mcp/spillway/internal/jsontape"
+)
+
+// unit is one payload with the places where it stands: text blocks, and
+// structuredContent or a string member of it.
+type unit struct {
+	j      *job
+	blocks []int          // the blocks that show it, the first being the one that stays
+	inside bool           // it stands in structuredContent
+	member jsontape.Value // the key of the string member that is the payload; absent: all of it
+
+	// A JSON payload, as it came and looked through a sole wrapper member.
+	json     bool
+	v, inner jsontape.Value
+	siblings jsontape.Value // the object that a string payload was found in
+	kept     *projection
+	fault    fault
+	cut      *jsonCut
+
+	// A text payload.
+	text   []byte
+	cutOf  textCut
+	noJSON bool // keep was asked of it
+
+	noteOutside bool // its note is not in itself
+	changed     bool // something of it is gone
+	omitted     bool // it is left out, since many blocks share the cap
+	out         []byte
+	note        string
+}
+
+// wrapperNames are the sole members that are looked through (RED-02).
+var wrapperNames = []string{"result", "content", "data"}
+
+// findUnits sorts what is in force into payloads (RED-02, RED-03).
+func (j *job) findUnits() {
+	keys := findMirrors(j.blocks, j.structured)
+	taken := make([]bool, len(j.blocks))
+	if j.structured.Exists() {
+		u := j.structuredUnit(keys)
+		for _, i := range u.blocks {
+			taken[i] = true
+		}
+		j.units = append(j.units, u)
+	}
+	for i, b := range j.blocks {
+		if taken[i] || b.user || !b.at.Exists() {
+			continue
+		}
+		u := &unit{j: j, blocks: []int{i}, text: b.text}
+		if b.isText() {
+			u.readJSON(b.text)
+		}
+		j.units = append(j.units, u)
+	}
+	for _, u := range j.units {
+		u.noteOutside = !u.json || !u.inside && len(j.units) > 1
+		u.prepare()
+	}
+}
+
+// structuredUnit is the payload in structuredContent with its mirrors.
+func (j *job) structuredUnit(keys []jsontape.Value) *unit {
+	u := &unit{j: j, inside: true, json: true, v: j.structured}
+	var member jsontape.Value
+	one := true
+	for i, b := range j.blocks {
+		if b.role != mirrorsText {
+			continue
+		}
+		if member.Exists() && member != keys[i] {
+			one = false
+		}
+		member = keys[i]
+	}
+	if member.Exists() && one && !j.r.crowded(j.structured, member) {
+		for i, b := range j.blocks {
+			if b.role == mirrorsText {
+				u.blocks = append(u.blocks, i)
+			}
+		}
+		u.text, u.member, u.json = j.blocks[u.blocks[0]].text, member, false
+		if j.r.wantsRows() {
+			u.readJSON(u.text)
+			u.siblings = j.structured
+		}
+		return u
+	}
+	for i, b := range j.blocks {
+		if b.role == mirrorsAll || b.role == mirrorsItems {
+			u.blocks = append(u.blocks, i)
+		}
+	}
+	u.inner = lookThrough(u.v)
+	return u
+}
+
+// crowded reports that the members beside a string payload take so much of the
+// cap that the whole has to be cut as JSON.
+func (r *Reducer) crowded(v, member jsontape.Value) bool {
+	beside := v.CompactLen() - len(v.Get(member.Str()).Raw())
+	return r.rule.MaxBytes > 0 && beside > r.rule.MaxBytes/2
+}
+
+// wantsRows reports a rule that acts on rows or fields, not on bytes alone.
+func (r *Reducer) wantsRows() bool {
+	return r.keep != nil || r.rows != nil || r.rule.MaxRows != nil
+}
+
+// readJSON makes u a JSON payload if the text is one object or array, or
+// lines that each are one.
+func (u *unit) readJSON(text []byte) {
+	if d, ok := isJSONContainer(text); ok {
+		u.json, u.v = true, d.Root()
+	} else if d, ok := jsonLines(text); ok {
+		u.json, u.v = true, d.Root()
+	} else {
+		return
+	}
+	u.inner = lookThrough(u.v)
+}
+
+// jsonLines reads NDJSON, at least two lines of it, as one array.
+func jsonLines(text []byte) (*jsontape.Doc, bool) {
+	first, rest, ok := bytes.Cut(bytes.TrimSpace(text), []byte{'\n'})
+	if !ok || len(bytes.TrimSpace(rest)) == 0 {
+		return nil, false
+	}
+	if _, ok := isJSONContainer(first); !ok {
+		return nil, false
+	}
+	array := append(make([]byte, 0, len(text)+2), '[')
+	n := 0
+	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if line[0] != '{' && line[0] != '[' {
+			return nil, false
+		}
+		array = append(append(array, line...), ',')
+		n++
+	}
+	d, err := jsontape.Parse(closeContainer(array, false))
+	if err != nil || d.Root().Len() != n {
+		return nil, false
+	}
+	return d, true
+}
+
+// lookThrough returns what a sole wrapper member holds, or v.
+func lookThrough(v jsontape.Value) jsontape.Value {
+	if v.Kind() != jsontape.Object || v.Len() != 1 {
+		return v
+	}
+	it := v.Iter()
+	it.Next()
+	for _, name := range wrapperNames {
+		if it.Key().Is(name) && it.Value().IsContainer() {
+			return it.Value()
+		}
+	}
+	return v
+}
+
+// prepare applies keep, and reads which arrays are rows.
+func (u *unit) prepare() {
+	if !u.json {
+		u.noJSON = u.j.r.keep != nil
+		return
+	}
+	if u.j.r.keep != nil {
+		u.kept, u.fault = u.j.r.project(u.inner)
+	}
+}
+
+// newCut starts the cut of a JSON payload: rows by count.
+func (u *unit) newCut() *jsonCut {
+	r := u.j.r
+	c := &jsonCut{top: u.v, always: r.always, ref: u.j.refOrNone()}
+	rowsIn := u.inner
+	if u.kept != nil {
+		c.top, rowsIn = u.kept.top, u.kept.top
+		c.inserts = u.kept.always
+	}
+	c.inserts = append(c.inserts[:len(c.inserts):len(c.inserts)], u.siblingMembers(c.top)...)
+	c.rows = r.rowSets(rowsIn)
+	if r.rule.MaxRows != nil {
+		c.capRows(*r.rule.MaxRows)
+	}
+	return c
+}
+
+// siblingMembers are the small scalars beside a string payload, which stay.
+func (u *unit) siblingMembers(top jsontape.Value) []byte {
+	var dst []byte
+	for it := u.siblings.Iter(); it.Next(); {
+		key, v := it.Key(), it.Value()
+		name := key.Str()
+		if key == u.member || v.IsContainer() || v.CompactLen() > maxProtected || top.Get(name).Exists() ||
+			name == noteKey || name == rowsKey || u.kept != nil && bytes.Contains(u.kept.always, append(key.Raw(), ':')) {
+			continue
+		}
+		dst = append(append(dst, key.Raw()...), ':')
+		dst = append(v.AppendCompact(dst), ',')
+	}
+	return dst
+}
+
+// rowSets finds the arrays that a row cap counts in v.
+func (r *Reducer) rowSets(v jsontape.Value) []*rowSet {
+	if r.rows != nil {
+		if arr := evalTape(r.rows, v); arr.Kind() == jsontape.Array {
+			return []*rowSet{newRowSet("", arr)}
+		}
+	}
+	if v.Kind() == jsontape.Array {
+		return []*rowSet{newRowSet("", v)}
+	}
+	var sets []*rowSet
+	for it := v.Iter(); it.Next(); {
+		if it.Value().Kind() == jsontape.Array {
+			sets = append(sets, newRowSet(it.Key().Str(), it.Value()))
+		}
+	}
+	if len(sets) == 1 {
+		sets[0].name = ""
+	}
+	return sets
+}
+
+func newRowSet(name string, arr jsontape.Value) *rowSet {
+	elems := arr.Elements(make([]jsontape.Value, 0, arr.Len()))
+	return &rowSet{name: name, arr: arr, elems: elems, shown: len(elems), total: len(elems)}
+}
+
+// faults are the marks that this payload leaves against the rule.
+func (u *unit) faults() []string {
+	var marks []string
+	if u.fault != "" {
+		marks = append(marks, "keep was not applied: "+string(u.fault))
+	}
+	if u.noJSON {
+		marks = append(marks, "keep was not applied: "+string(notJSON))
+	}
+	if u.kept != nil && len(u.kept.missing) > 0 {
+		marks = append(marks, "no row has "+listOf(u.kept.missing))
+	}
+	return marks
+}
+
+const notJSON fault = "the text is not JSON"
+
+// facts are what the note says of u as it is now.
+func (u *unit) facts() facts {
+	f := facts{stripped: u.stripped()}
+	if !u.json {
+		f.bytes, f.isText = len(u.text), true
+		if u.cutOf.cut {
+			f.text = &u.cutOf
+		}
+		if u.noJSON {
+			f.fault = notJSON
+		}
+		return f
+	}
+	f.bytes = u.v.CompactLen()
+	f.fault = u.fault
+	f.more = hasMorePages(u.inner) || u.inner != u.v && hasMorePages(u.v)
+	f.aligned = true
+	if k := u.kept; k != nil {
+		f.projected = true
+		f.fields, f.dropped, f.missing = k.fields, k.dropped, k.missing
+		f.aligned = k.aligned || !u.j.r.shape.Projected
+		if u.j.r.shape.Projected && !k.aligned && k.base.Kind() == jsontape.Array {
+			f.selected = k.base.Len()
+		}
+	}
+	if c := u.cut; c != nil {
+		f.nested, f.chars, f.summary = c.nested, c.chars, c.summary
+		for _, r := range c.rows {
+			if f.projected && u.j.r.shape.Projected || r.shown < r.total {
+				f.rows = append(f.rows, rowFact{r.name, r.shown, r.total})
+			}
+		}
+	}
+	return f
+}
+
+// stripped are the binary strings that were taken out of this payload.
+func (u *unit) stripped() []strippedFact {
+	if u.inside {
+		return u.j.strippedIn
+	}
+	return nil
+}

@@ -11,12 +11,15 @@ func run(b *testing.B, w Work, err error) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, do := range map[string]func() error{"spillway": w.Ours, "other": w.Theirs} {
-		b.Run(name, func(b *testing.B) {
+	for _, side := range []struct {
+		name string
+		do   func() error
+	}{{"spillway", w.Ours}, {"other", w.Theirs}} {
+		b.Run(side.name, func(b *testing.B) {
 			b.SetBytes(int64(w.Size))
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := do(); err != nil {
+				if err := side.do(); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,11 +40,13 @@ func Brackets() Work {
 	source := []byte("[" + strings.TrimSuffix(strings.Repeat(nest+",", size/len(nest)), ",") + "]")
 	var doc jsontape.Doc
 	return Work{
-		Name: "200 kB of brackets, 990 deep", Size: len(source), Against: "encoding/json to any",
+		Name: "200 kB of brackets, 990 deep", Size: len(source), Against: "encoding/json's Valid, which keeps nothing",
 		Ours: func() error { return doc.Reset(source, jsontape.Limits{}) },
 		Theirs: func() error {
-			var data any
-			return json.Unmarshal(source, &data)
+			if !json.Valid(source) {
+				return errors.New("refused")
+			}
+			return nil
 		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
+	"github.com/spillway-mcp/spillway/internal/ledger"
 	"github.com/spillway-mcp/spillway/internal/wire"
 )
 
@@ -44,7 +45,15 @@ func (s *session) answerAbandoned() {
 		}
 	}
 	for _, c := range calls {
-		s.fail(c.id, code, "%s", why)
+		s.abandon(c, code, why)
+	}
+}
+
+// abandon answers a call that the server will not.
+func (s *session) abandon(c *call, code int, why string) {
+	s.fail(c.id, code, "%s", why)
+	if c.kind == tool {
+		s.accountStopped(c)
 	}
 }
 
@@ -69,6 +78,9 @@ func (s *session) tooLargeFromServer(e *wire.TooLargeError) {
 	}
 	if c := s.take(wire.KeyOf(e.ID)); c != nil {
 		s.fail(c.id, CodeTooLarge, "the server's answer of %d bytes is over the limit of %d bytes a message (max_frame)", e.Size, e.Limit)
+		if c.kind == tool {
+			s.accountCall(c, ledger.EventError, ledger.OutcomeError, func(l *ledger.Line) { l.BytesIn = e.Size })
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"time"
+
 	"github.com/spillway-mcp/spillway/internal/wire"
 )
 
@@ -8,17 +10,49 @@ import (
 type kind uint8
 
 const (
-	other kind = iota // forwarded as it came
+	other      kind = iota // forwarded as it came
+	handshake              // initialize, server/discover
+	list                   // tools/list
+	tool                   // tools/call
+	taskResult             // tasks/result: the body is a tool's result
+	taskGet                // tasks/get: the member result is a tool's result
+	listen                 // subscriptions/listen: open for as long as the client likes
 )
-
-// workers bounds the results that are being reduced at once.
-const workers = 4
 
 // call is a request of the client that has no answer yet.
 type call struct {
-	kind   kind
-	key    wire.IDKey
-	id     []byte // as the client wrote it
-	seq    uint64
-	method string
+	kind      kind
+	key       wire.IDKey
+	id        []byte // as the client wrote it
+	seq       uint64
+	modern    bool // the request says it is of 2026-07-28 or newer
+	cancelled bool
+	start     time.Time
+
+	toolCall          // of kind tool; of a task, the call that made it
+	cursor     string // of a list
+	hasCursor  bool
+	taskID     string // of tasks/result and tasks/get
+	listChange bool   // a listen that asked for changes of the tool list
+}
+
+// toolCall is what a tool's result is reduced by.
+type toolCall struct {
+	server string
+	name   string // as the server knows it
+	rule   *toolRule
+	pick   *ruleVariant // nil: nothing is reduced
+	info   toolInfo
+	expand string // the expand tool's name as the caller's list has it; "" without
+	link   bool   // add a resource_link
+	args   map[string]string
+	repeat string
+}
+
+// toolInfo is what a tool list said of a tool.
+type toolInfo struct {
+	listed bool
+	name   string // as the server knows it
+	schema bool   // it has an output schema
+	ui     bool   // it is an MCP App
 }

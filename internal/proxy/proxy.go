@@ -16,6 +16,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/stash"
+	"github.com/spillway-mcp/spillway/internal/tokens"
 	"github.com/spillway-mcp/spillway/internal/upstream"
 	"github.com/spillway-mcp/spillway/internal/wire"
 )
@@ -30,14 +33,44 @@ type Upstream interface {
 	Stop()
 }
 
-// Options are the parts that a session is made of.
+// Stash keeps originals: a [stash.Store].
+type Stash interface {
+	Put(ctx context.Context, e stash.Entry, original []byte) error
+	Get(ctx context.Context, caller, ref string) (stash.Entry, []byte, error)
+	Has(ctx context.Context, caller, ref string) bool
+}
+
+// Options are the parts that a session is made of. In, Out and Upstream are
+// required; without rules nothing is reduced, without a stash nothing that
+// would need a ref.
 type Options struct {
 	In       io.Reader // the client's messages
 	Out      io.Writer // messages to the client, and nothing else
 	Upstream Upstream
+
+	Server       string          // the name that rules call the server by; "" is its own
+	Rules        func() RuleSet  // the rules of this moment
+	RulesChanged <-chan struct{} // one value a change of them
+
+	Stash        Stash
+	Caller       string // who owns what this session stashes, such as "local:1000"
+	Expand       bool   // list reducer_expand
+	ExpandBudget int    // bytes of one answer of it; 0 is DefaultExpandBudget
+	ResourceLink string // "off" (also ""), "on" or "auto" (RED-20)
+
+	Ledger  *ledger.Writer
+	Counter tokens.Counter // the ledger's estimator; nil writes no tokens
+
 	MaxFrame int           // bytes of one message, either way; 0 is wire.DefaultLimit
 	Drain    time.Duration // how long calls in flight may go on once the client has hung up; 0 is 10 s
 	Log      *slog.Logger  // nil discards
+}
+
+func (o *Options) rules() RuleSet {
+	if o.Rules == nil {
+		return nil
+	}
+	return o.Rules()
 }
 
 const defaultDrain = 10 * time.Second
@@ -53,10 +86,16 @@ func Serve(ctx context.Context, opt Options) error {
 	if opt.Drain <= 0 {
 		opt.Drain = defaultDrain
 	}
+	if opt.ExpandBudget <= 0 {
+		opt.ExpandBudget = DefaultExpandBudget
+	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	s := newSession(opt)
+	if opt.RulesChanged != nil {
+		s.workers.Go(func() { s.watchRules(s.ended) })
+	}
 
 	hungUp := make(chan error, 1)
 	go func() { hungUp <- s.pumpClient() }()
@@ -83,6 +122,7 @@ func Serve(ctx context.Context, opt Options) error {
 	if err := <-silent; err != nil && !alone {
 		opt.Log.Debug("server's output", "err", err)
 	}
+	close(s.ended)
 	s.workers.Wait()
 	s.answerAbandoned()
 	switch {

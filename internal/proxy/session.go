@@ -1,11 +1,13 @@
 package proxy
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/spillway-mcp/spillway/internal/ledger"
 	"github.com/spillway-mcp/spillway/internal/wire"
 )
 
@@ -14,29 +16,49 @@ type session struct {
 	opt  Options
 	down *wire.Writer
 	up   *upWriter
+	id   string // in the ledger only
 
 	workers sync.WaitGroup
 	slots   chan struct{} // one a worker
 
-	stopping  atomic.Bool // by the client's wish or ctx
+	ended     chan struct{} // closed when the session ends
+	stopping  atomic.Bool   // by the client's wish or ctx
 	breakOnce sync.Once
 	broken    chan struct{} // the client's stream cannot be written
 	brokenErr error
+	warned    sync.Map // what was said once and need not be said again
 
-	mu      sync.Mutex
-	pending map[wire.IDKey]*call // the client's requests that have no answer yet
-	seq     uint64
-	idleC   chan struct{} // closed when pending is empty, once somebody waits
+	digestKey []byte
+	repeats   ledger.Repeats
+
+	mu        sync.Mutex
+	pending   map[wire.IDKey]*call // the client's requests that have no answer yet
+	cancelled []*call              // of those, the cancelled ones, the oldest first
+	seq       uint64
+	idleC     chan struct{} // closed when nothing is in flight, once somebody waits
+	tasks     tasks
+	profile   profile
+	tools     toolList
 }
+
+// workers bounds the results that are reduced at once: more would hold more
+// large results in memory and finish none of them sooner.
+const workers = 4
+
+// maxCancelled bounds the cancelled requests whose answer may still come.
+const maxCancelled = 256
 
 func newSession(opt Options) *session {
 	return &session{
-		opt:     opt,
-		down:    wire.NewWriter(opt.Out),
-		up:      &upWriter{Writer: wire.NewWriter(opt.Upstream.Stdin()), c: opt.Upstream.Stdin()},
-		slots:   make(chan struct{}, workers),
-		broken:  make(chan struct{}),
-		pending: make(map[wire.IDKey]*call),
+		opt:       opt,
+		down:      wire.NewWriter(opt.Out),
+		up:        &upWriter{Writer: wire.NewWriter(opt.Upstream.Stdin()), c: opt.Upstream.Stdin()},
+		id:        newSessionID(),
+		slots:     make(chan struct{}, workers),
+		broken:    make(chan struct{}),
+		ended:     make(chan struct{}),
+		digestKey: ledger.NewKey(),
+		pending:   make(map[wire.IDKey]*call),
 	}
 }
 
@@ -64,32 +86,69 @@ func (s *session) take(key wire.IDKey) *call {
 	defer s.mu.Unlock()
 	c := s.pending[key]
 	if c != nil {
-		delete(s.pending, key)
-		if s.idleC != nil && len(s.pending) == 0 {
-			close(s.idleC)
-			s.idleC = nil
-		}
+		s.forget(c)
 	}
 	return c
 }
 
-// takeAll forgets all requests and returns them in the order they came.
+// cancel notes that the client gave a request up. Its answer may still come,
+// and is reduced like any other.
+func (s *session) cancel(key wire.IDKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.pending[key]
+	if c == nil || c.cancelled {
+		return
+	}
+	c.cancelled = true
+	s.cancelled = append(s.cancelled, c)
+	if len(s.cancelled) > maxCancelled {
+		s.forget(s.cancelled[0])
+	}
+	s.wake()
+}
+
+func (s *session) forget(c *call) {
+	if s.pending[c.key] == c {
+		delete(s.pending, c.key)
+	}
+	if c.cancelled {
+		s.cancelled = slices.DeleteFunc(s.cancelled, func(x *call) bool { return x == c })
+	}
+	s.wake()
+}
+
+// takeAll forgets all requests and returns those that the client waits for, in
+// the order they came.
 func (s *session) takeAll() []*call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]*call, 0, len(s.pending))
+	var all []*call
 	for _, c := range s.pending {
-		all = append(all, c)
+		if !c.cancelled {
+			all = append(all, c)
+		}
 	}
 	clear(s.pending)
-	slices.SortFunc(all, func(a, b *call) int { return int(int64(a.seq) - int64(b.seq)) })
+	s.cancelled = nil
+	slices.SortFunc(all, func(a, b *call) int { return cmp.Compare(a.seq, b.seq) })
 	return all
+}
+
+// busy counts the requests that the server works on for the client.
+func (s *session) busy() (n int) {
+	for _, c := range s.pending {
+		if !c.cancelled && c.kind != listen {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *session) inFlight() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.pending)
+	return s.busy()
 }
 
 // idle is closed once no request is without an answer.
@@ -97,12 +156,25 @@ func (s *session) idle() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := make(chan struct{})
-	if len(s.pending) == 0 {
-		close(c)
-	} else {
-		s.idleC = c
-	}
+	s.idleC = c
+	s.wake()
 	return c
+}
+
+func (s *session) wake() {
+	if s.idleC != nil && s.busy() == 0 {
+		close(s.idleC)
+		s.idleC = nil
+	}
+}
+
+// work runs f beside the pumps, when there is a slot for it.
+func (s *session) work(f func()) {
+	s.slots <- struct{}{}
+	s.workers.Go(func() {
+		defer func() { <-s.slots }()
+		f()
+	})
 }
 
 // sent notes that a write to the client failed: nothing more reaches it.
@@ -117,3 +189,9 @@ func (s *session) sent(err error) {
 
 // toClient writes one message made of parts.
 func (s *session) toClient(parts ...[]byte) { s.sent(s.down.Frame(parts...)) }
+
+// once reports whether this is the first time for key.
+func (s *session) once(key string) bool {
+	_, seen := s.warned.LoadOrStore(key, true)
+	return !seen
+}

@@ -1,0 +1,145 @@
+package proxy
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"time"
+
+	"github.com/spillway-mcp/spillway/internal/jsontape"
+	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/reduce"
+)
+
+// newSessionID names a connection in the ledger. It never reaches a peer
+// (RED-42).
+func newSessionID() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// account writes a line that fill completes. It runs once the answer is out.
+func (s *session) account(fill func(*ledger.Line)) {
+	if s.opt.Ledger == nil {
+		return
+	}
+	l := ledger.Line{Server: s.ledgerName(), Session: s.id, Caller: s.opt.Caller, Era: "legacy"}
+	if s.opt.Counter != nil {
+		l.Estimator = s.opt.Counter.Name()
+	}
+	fill(&l)
+	s.opt.Ledger.Write(&l)
+}
+
+func (s *session) timing(l *ledger.Line, c *call) {
+	l.MS = float64(time.Since(c.start).Microseconds()) / 1000
+	if c.modern {
+		l.Era = "modern"
+	}
+}
+
+// accountCall writes the line of a tools/call.
+func (s *session) accountCall(c *call, event, outcome string, fill func(*ledger.Line)) {
+	s.account(func(l *ledger.Line) {
+		l.Event, l.Outcome, l.Tool, l.Args, l.Repeat = event, outcome, c.name, c.args, c.repeat
+		if c.pick != nil {
+			l.Rule = c.pick.Digest
+		}
+		fill(l)
+		s.timing(l, c)
+	})
+}
+
+// accountError books a result or error that passed because it tells of a
+// failure; nil where there was none of the server's.
+func (s *session) accountError(c *call, body []byte) {
+	s.accountCall(c, ledger.EventError, ledger.OutcomeError, func(l *ledger.Line) {
+		v := s.view(body)
+		if v.text == 0 && v.structured == 0 {
+			v.text, v.textTokens = int64(len(body)), s.count(body) // a JSON-RPC error
+		}
+		same(l, v)
+	})
+}
+
+// accountPassed books a result that passed as it came.
+func (s *session) accountPassed(c *call, result []byte, faults []string) {
+	outcome := ledger.OutcomePassed
+	if faults != nil {
+		outcome = ledger.OutcomeFailed
+	}
+	s.accountCall(c, ledger.EventCall, outcome, func(l *ledger.Line) {
+		l.Faults = faults
+		same(l, s.view(result))
+	})
+}
+
+// accountReduced books what the reducer made of a result.
+func (s *session) accountReduced(c *call, result []byte, out reduce.Outcome) {
+	outcome := ledger.OutcomePassed
+	if out.Changed {
+		outcome = ledger.OutcomeReduced
+	}
+	s.accountCall(c, ledger.EventCall, outcome, func(l *ledger.Line) {
+		before := s.view(result)
+		same(l, before)
+		if out.Changed {
+			after := s.view(out.Result)
+			l.BytesOut, l.TokensOut = after.text, after.textTokens
+			l.StructuredOut, l.StructuredTokensOut = after.structured, after.structuredTokens
+			l.Overhead = int64(len(out.Note))
+			l.Stash = out.Ref
+		}
+		l.Cut = ledger.Cut{Rows: int64(out.Cut.Rows), Fields: int64(out.Cut.Fields), Bytes: int64(out.Cut.Bytes)}
+		l.Faults = out.Faults
+	})
+}
+
+// accountStopped books a call that never got its answer (RED-48).
+func (s *session) accountStopped(c *call) {
+	s.accountCall(c, ledger.EventError, ledger.OutcomeStopped, func(*ledger.Line) {})
+}
+
+func same(l *ledger.Line, v view) {
+	l.BytesIn, l.BytesOut = v.text, v.text
+	l.TokensIn, l.TokensOut = v.textTokens, v.textTokens
+	l.StructuredIn, l.StructuredOut = v.structured, v.structured
+	l.StructuredTokensIn, l.StructuredTokensOut = v.structuredTokens, v.structuredTokens
+}
+
+// view is what a result shows: its text blocks together as raw UTF-8, and its
+// structuredContent as compact JSON (RED-15).
+type view struct{ text, textTokens, structured, structuredTokens int64 }
+
+func (s *session) view(result []byte) (v view) {
+	if s.opt.Ledger == nil {
+		return v
+	}
+	doc, err := jsontape.Parse(result)
+	if err != nil {
+		return v
+	}
+	var buf []byte
+	for it := doc.Root().Get("content").Iter(); it.Next(); {
+		text := it.Value().Get("text")
+		if !text.Exists() {
+			text = it.Value().Lookup("resource", "text")
+		}
+		raw := text.StrBytes(buf)
+		v.text += int64(len(raw))
+		v.textTokens += s.count(raw)
+	}
+	if sc := doc.Root().Get("structuredContent"); sc.Exists() {
+		buf = sc.AppendCompact(buf[:0])
+		v.structured = int64(len(buf))
+		v.structuredTokens = s.count(buf)
+	}
+	return v
+}
+
+func (s *session) count(text []byte) int64 {
+	if s.opt.Counter == nil || s.opt.Ledger == nil {
+		return 0
+	}
+	return int64(s.opt.Counter.Count(text))
+}

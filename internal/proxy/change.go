@@ -1,0 +1,54 @@
+package proxy
+
+import (
+	"bytes"
+	"slices"
+)
+
+// watchRules tells the client, once a change, that its list of tools is old.
+// The rules of its last list stay in force until it lists again (RED-51).
+func (s *session) watchRules(done <-chan struct{}) {
+	last := ""
+	if set := s.opt.rules(); set != nil {
+		last = set.Digest()
+	}
+	for {
+		select {
+		case <-done:
+			return
+		case _, ok := <-s.opt.RulesChanged:
+			if !ok {
+				return
+			}
+			set := s.opt.rules()
+			if set == nil || set.Digest() == last {
+				continue
+			}
+			last = set.Digest()
+			s.opt.Log.Info("rules changed", "digest", last)
+			s.toolsChanged()
+		}
+	}
+}
+
+// toolsChanged sends notifications/tools/list_changed: to a legacy client that
+// has a list, and on every modern subscription that asked for it.
+func (s *session) toolsChanged() {
+	s.mu.Lock()
+	plain := s.profile.legacy && s.tools.rules != nil
+	var subs []*call
+	for _, c := range s.pending {
+		if c.kind == listen && c.listChange && !c.cancelled {
+			subs = append(subs, c)
+		}
+	}
+	s.mu.Unlock()
+	if plain {
+		s.toClient([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+	}
+	slices.SortFunc(subs, func(a, b *call) int { return bytes.Compare(a.id, b.id) })
+	for _, c := range subs {
+		s.toClient([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":`),
+			c.id, []byte(`}}}`))
+	}
+}

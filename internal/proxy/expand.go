@@ -1,0 +1,117 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/stash"
+	"github.com/spillway-mcp/spillway/reduce"
+)
+
+// expandName is the tool that gives back what was cut (RED-25).
+const expandName = "reducer_expand"
+
+// DefaultExpandBudget is how many bytes one answer of the expand tool shows:
+// above that some hosts spill a result to a file of their own (RED-26).
+const DefaultExpandBudget = 40_000
+
+// expandDefinition is the tool as tools/list shows it, at most 140 tokens
+// (RED-25).
+const expandDefinition = `{"name":"reducer_expand",` +
+	`"description":"Get back what a result left out. ref: the r_… id it names, or a continuation_token. Narrow by rows, fields, query or lines; ref alone returns everything, in parts if large.",` +
+	`"inputSchema":{"type":"object","properties":{` +
+	`"ref":{"type":"string"},` +
+	`"rows":{"type":"string","description":"26-50, 26- or -10"},` +
+	`"fields":{"type":"array","items":{"type":"string"}},` +
+	`"query":{"type":"string","description":"JMESPath"},` +
+	`"lines":{"type":"string"},` +
+	`"block":{"type":"integer"},` +
+	`"offset":{"type":"integer"}},` +
+	`"required":["ref"]},"annotations":{"readOnlyHint":true}}`
+
+// expandWanted reports whether the configuration and the rules list the expand
+// tool (RED-19). The session's lock is held.
+func (s *session) expandWanted(server string) bool {
+	if !s.opt.Expand || s.opt.Stash == nil {
+		return false
+	}
+	set := s.tools.rules
+	if set == nil {
+		set = s.opt.rules()
+	}
+	if set != nil {
+		if rule := set.For(server, expandName); rule != nil && rule.Hide {
+			return false
+		}
+	}
+	return true
+}
+
+// expandServed reports whether a call of the expand tool is for us: always where
+// the server's list has no tool of that name and ours is not turned off.
+func (s *session) expandServed(server string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.tools.theirs && s.expandWanted(server)
+}
+
+// expandFor answers a call of the expand tool, beside the pump: the server may
+// be slow, the stash need not wait for it.
+func (s *session) expandFor(c *call, args []byte) {
+	args = append([]byte(nil), args...)
+	s.workers.Go(func() {
+		entry, result, err := s.expand(args)
+		if err != nil {
+			s.answerText(c, true, err.Error())
+		} else {
+			s.answer(c, result)
+		}
+		s.account(func(l *ledger.Line) {
+			l.Event, l.Outcome = ledger.EventExpand, ledger.OutcomePassed
+			l.Tool, l.Stash = entry.Tool, entry.Ref
+			if entry.Server != "" {
+				l.Server = entry.Server
+			}
+			if err != nil {
+				l.Outcome = ledger.OutcomeError
+			} else {
+				v := s.view(result)
+				l.BytesOut, l.TokensOut = v.text, v.textTokens
+				l.StructuredOut, l.StructuredTokensOut = v.structured, v.structuredTokens
+				l.Overhead = l.BytesOut
+			}
+			s.timing(l, c)
+		})
+	})
+}
+
+func (s *session) expand(args []byte) (stash.Entry, []byte, error) {
+	if len(args) == 0 {
+		args = []byte("{}")
+	}
+	q, err := reduce.ParseExpandRequest(args)
+	if err != nil {
+		return stash.Entry{}, nil, err
+	}
+	entry, original, err := s.opt.Stash.Get(context.Background(), s.opt.Caller, q.Ref)
+	if err != nil {
+		var gone *stash.ExpiredError
+		if errors.As(err, &gone) {
+			entry.Tool, entry.Ref = gone.Tool, gone.Ref
+		} else if errors.Is(err, stash.ErrUnknown) {
+			err = errors.New("unknown ref " + quoted(q.Ref))
+		} else {
+			s.opt.Log.Error("stash", "ref", q.Ref, "err", err)
+		}
+		return entry, nil, err
+	}
+	// The expressions were compiled when the original was cut.
+	r, err := reduce.Compile(reduce.Rule{Keep: entry.Keep, Rows: entry.Rows})
+	if err != nil {
+		s.opt.Log.Error("the rule of a stashed result cannot be read; expand goes without", "ref", q.Ref, "err", err)
+		r = nil
+	}
+	result, err := r.Expand(original, q, s.opt.ExpandBudget)
+	return entry, result, err
+}

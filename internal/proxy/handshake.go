@@ -1,0 +1,114 @@
+package proxy
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/spillway-mcp/spillway/internal/wire"
+)
+
+// profile is what the peers said of themselves. It is under the session's lock.
+type profile struct {
+	announced string // the server's own name
+	client    string // the client's
+	revision  string // of a legacy session: agreed on
+	legacy    bool   // the client has sent initialize
+	resources bool   // we declared the resources capability: the server has none
+}
+
+const metaServerInfo = "io.modelcontextprotocol/serverInfo"
+
+// greet reads the client's side of the handshake.
+func (s *session) greet(body []byte, m wire.Message) {
+	info := wire.Member(body, m.Params, "clientInfo")
+	if !info.Present() {
+		info = wire.Path(body, m.Params, "_meta", "io.modelcontextprotocol/clientInfo")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.profile.client = wire.Text(wire.Member(body, info, "name").Of(body))
+	if wire.StringIs(m.Method.Of(body), "initialize") {
+		s.profile.legacy = true
+	}
+}
+
+// handshake rewrites the answer to initialize or server/discover: it learns the
+// server's name and declares what our additions need.
+func (s *session) handshake(c *call, body []byte, m wire.Message) change {
+	if !m.Result.Present() {
+		return change{}
+	}
+	info := wire.Member(body, m.Result, "serverInfo")
+	if !info.Present() {
+		info = wire.Path(body, m.Result, "_meta", metaServerInfo)
+	}
+	caps := wire.Member(body, m.Result, "capabilities")
+	s.mu.Lock()
+	if name := wire.Text(wire.Member(body, info, "name").Of(body)); name != "" {
+		s.profile.announced = name
+	}
+	s.profile.revision = wire.Text(wire.Member(body, m.Result, "protocolVersion").Of(body))
+	link := s.linkFor(c)
+	s.mu.Unlock()
+	s.nameRules()
+
+	var edits []wire.Edit
+	tools := wire.Member(body, caps, "tools")
+	if isObject(body, tools) && s.opt.RulesChanged != nil && string(wire.Member(body, tools, "listChanged").Of(body)) != "true" {
+		edits = append(edits, wire.SetMember(body, tools, "listChanged", []byte("true")))
+	}
+	if link && isObject(body, caps) && !wire.Member(body, caps, "resources").Present() {
+		edits = append(edits, wire.SetMember(body, caps, "resources", []byte("{}")))
+		s.mu.Lock()
+		s.profile.resources = true
+		s.mu.Unlock()
+	}
+	slices.SortStableFunc(edits, func(a, b wire.Edit) int { return cmp.Compare(a.Start, b.Start) })
+	return change{edits: edits}
+}
+
+func isObject(src []byte, sp wire.Span) bool { return sp.Present() && src[sp.Start] == '{' }
+
+// serverName is the name that rules call the server by.
+func (s *session) serverName() string {
+	if s.opt.Server != "" {
+		return s.opt.Server
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.profile.announced
+}
+
+// ledgerName is the name in accounts: never empty.
+func (s *session) ledgerName() string { return cmp.Or(s.serverName(), s.opt.Upstream.Name()) }
+
+// nameRules says, once, that no rule names the server that announced itself:
+// a rules file written for another name would else fail silently (RED-06).
+func (s *session) nameRules() {
+	set, name := s.opt.rules(), s.serverName()
+	if set == nil || s.opt.Server != "" || name == "" || set.Names(name) || len(set.Servers()) == 0 {
+		return
+	}
+	if s.once("unnamed " + name) {
+		s.opt.Log.Warn("no rule names this server; only the defaults apply (name it with --server)", "server", name, "named", set.Servers())
+	}
+}
+
+// linkFor reports whether a result may hold a resource_link block (RED-20). The
+// session's lock is held.
+func (s *session) linkFor(c *call) bool {
+	if s.opt.Stash == nil || !c.modern && s.profile.revision < "2025-06-18" {
+		return false
+	}
+	switch s.opt.ResourceLink {
+	case "on":
+		return true
+	case "auto":
+		return slices.Contains(linkReaders, s.profile.client)
+	}
+	return false
+}
+
+// linkReaders are the clients known by name to let their model read resource
+// links. None was found that does so by itself.
+var linkReaders = []string{}

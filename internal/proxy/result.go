@@ -1,0 +1,230 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/spillway-mcp/spillway/internal/jsontape"
+	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/stash"
+	"github.com/spillway-mcp/spillway/internal/wire"
+	"github.com/spillway-mcp/spillway/reduce"
+)
+
+// callTool looks at a tools/call of the client: our own tool is answered, a cut
+// marker in the arguments refused (RED-49), a renamed tool given its name back,
+// and the rule chosen by which the result will be reduced.
+func (s *session) callTool(c *call, body []byte, m wire.Message) (edits []wire.Edit, forward bool) {
+	nameSp := wire.Member(body, m.Params, "name")
+	name := wire.Text(nameSp.Of(body))
+	args := wire.Member(body, m.Params, "arguments").Of(body)
+	c.server = s.serverName()
+	if name == expandName && s.expandServed(c.server) {
+		s.expandFor(c, args)
+		return nil, false
+	}
+	set, info := s.lookUp(c, name)
+	if info.name != name {
+		edits = []wire.Edit{{Span: nameSp, With: jsontape.AppendQuote(nil, info.name)}}
+	}
+	c.name, c.info = info.name, info
+	if set != nil {
+		c.rule = set.For(c.server, c.name)
+	}
+	if c.rule != nil {
+		c.pick = c.rule.Pick(c.arguments(args))
+	}
+	if ref := s.cutMarker(c, args); ref != "" {
+		s.refuseMarker(c, ref)
+		return nil, false
+	}
+	if s.opt.Ledger != nil {
+		c.args = ledger.ArgDigests(s.digestKey, args)
+		c.repeat = s.repeats.Observe(c.name, c.args)
+	}
+	return edits, true
+}
+
+// arguments parses a call's arguments where a rule looks at them.
+func (c *toolCall) arguments(args []byte) jsontape.Value {
+	for i := range c.rule.Variants {
+		if c.rule.Variants[i].When != nil {
+			doc, err := jsontape.Parse(args)
+			if err != nil {
+				break
+			}
+			return doc.Root()
+		}
+	}
+	return jsontape.Value{}
+}
+
+// lookUp returns the rules in force for a call and what is known of the tool
+// that the client calls name.
+func (s *session) lookUp(c *call, name string) (RuleSet, toolInfo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	info, ok := s.tools.tools[name]
+	if !ok {
+		info = toolInfo{name: name}
+	}
+	set := s.tools.rules
+	if set == nil || c.modern && time.Now().After(s.tools.until) {
+		set = s.opt.rules()
+	}
+	if s.tools.expand == yes || s.tools.expand == unknown && s.expandWanted(c.server) {
+		c.expand = expandName
+	}
+	c.link = s.linkFor(c)
+	return set, info
+}
+
+// result rewrites the answer to a tools/call.
+func (s *session) result(c *call, body []byte, m wire.Message) change {
+	if !m.Result.Present() {
+		return change{after: func() { s.accountError(c, m.Error.Of(body)) }}
+	}
+	if id := newTaskID(body, m.Result); id != "" {
+		s.mu.Lock()
+		s.tasks.add(id, c)
+		s.mu.Unlock()
+		return change{}
+	}
+	return s.reduceAt(c, body, m.Result)
+}
+
+// reduceAt reduces the tool result that stands at sp.
+func (s *session) reduceAt(c *call, body []byte, sp wire.Span) change {
+	result := sp.Of(body)
+	switch classify(body, sp) {
+	case toolError:
+		return change{after: func() { s.accountError(c, result) }}
+	case foreign:
+		return change{after: func() { s.accountPassed(c, result, nil) }}
+	}
+	if c.pick == nil || c.pick.Reducer == nil || c.info.ui {
+		return change{after: func() { s.accountPassed(c, result, nil) }}
+	}
+	out := c.pick.Reducer.Reduce(result, reduce.Env{
+		Expand: c.expand, Schema: c.info.schema, UI: c.info.ui, ResourceLink: c.link,
+	})
+	if out.Err != nil {
+		s.opt.Log.Error("result not reduced, it passes whole", "server", c.server, "tool", c.name, "err", out.Err)
+		return change{after: func() { s.accountPassed(c, result, []string{"reducer"}) }}
+	}
+	if !out.Changed {
+		return change{after: func() { s.accountReduced(c, result, out) }}
+	}
+	if out.Ref != "" {
+		if err := s.keep(c, result, out); err != nil {
+			s.opt.Log.Error("original not stashed, it passes whole", "server", c.server, "tool", c.name, "err", err)
+			return change{after: func() { s.accountPassed(c, result, []string{stashFault(err)}) }}
+		}
+	}
+	return change{
+		edits: []wire.Edit{{Span: sp, With: out.Result}},
+		after: func() { s.accountReduced(c, result, out) },
+	}
+}
+
+// keep stashes an original, before anything names its ref (RED-18). A client
+// that has hung up does not stop it: its next session may ask.
+func (s *session) keep(c *call, result []byte, out reduce.Outcome) error {
+	if s.opt.Stash == nil {
+		return errors.New("no stash")
+	}
+	rule := c.pick.Reducer.Rule()
+	return s.opt.Stash.Put(context.Background(), stash.Entry{
+		Ref: out.Ref, Canonical: out.Canonical, Caller: s.opt.Caller,
+		Server: s.ledgerName(), Tool: c.name, Keep: rule.Keep, Rows: rule.Rows,
+	}, result)
+}
+
+func stashFault(err error) string {
+	if errors.Is(err, stash.ErrCollision) {
+		return "collision"
+	}
+	return "stash"
+}
+
+// class tells results apart that are never reduced (RED-01).
+type class uint8
+
+const (
+	complete class = iota
+	toolError
+	foreign // input_required, or a type nobody knows yet
+)
+
+func classify(body []byte, sp wire.Span) class {
+	var isError, resultType []byte
+	for it := wire.MembersOf(body, sp); it.Next(); {
+		switch k := it.Key(); {
+		case wire.StringIs(k, "isError"):
+			isError = it.Value().Of(body)
+		case wire.StringIs(k, "resultType"):
+			resultType = it.Value().Of(body)
+		}
+	}
+	switch {
+	case !isObject(body, sp), resultType != nil && !wire.StringIs(resultType, "complete"):
+		return foreign
+	case isError != nil && string(isError) != "false":
+		return toolError
+	}
+	return complete
+}
+
+// cutMarker returns the first ref in the arguments that was cut out of a result
+// of this caller's, "" if there is none or the rule allows it (RED-49).
+func (s *session) cutMarker(c *call, args []byte) string {
+	if s.opt.Stash == nil || c.pick != nil && c.pick.Reducer != nil && c.pick.Reducer.Rule().AllowMarkers {
+		return ""
+	}
+	for _, ref := range reduce.Markers(args) {
+		if s.opt.Stash.Has(context.Background(), s.opt.Caller, ref) {
+			return ref
+		}
+	}
+	return ""
+}
+
+// refuseMarker answers a call whose arguments hold a stub of what was cut. It is
+// a result that the model sees, not an error of the protocol.
+func (s *session) refuseMarker(c *call, ref string) {
+	s.answerText(c, true, "Not sent to the server: the arguments contain a mark of cut text ("+ref+
+		"), which stands for text that was left out when it was shown to you. Writing it back would destroy that text. "+
+		"Call "+expandName+" with ref "+ref+" to get the whole, and call this tool again with the real text.")
+	s.accountError(c, nil)
+}
+
+// answerText answers a call with one text block.
+func (s *session) answerText(c *call, isError bool, text string) {
+	b := jsontape.AppendQuote([]byte(`{"content":[{"type":"text","text":`), text)
+	b = append(b, `}]`...)
+	if isError {
+		b = append(b, `,"isError":true`...)
+	}
+	s.answer(c, append(b, '}'))
+}
+
+// answer answers a request of the client with a result of ours.
+func (s *session) answer(c *call, result []byte) {
+	if c.modern {
+		all := wire.Span{End: len(result)}
+		if !wire.Member(result, all, "resultType").Present() {
+			result = wire.Splice(result, wire.SetMember(result, all, "resultType", []byte(`"complete"`)))
+		}
+	}
+	s.toClient([]byte(`{"jsonrpc":"2.0","id":`), c.id, []byte(`,"result":`), result, []byte(`}`))
+}
+
+func milliseconds(raw []byte) time.Duration {
+	var ms float64
+	if json.Unmarshal(raw, &ms) != nil || ms < 0 {
+		return 0
+	}
+	return time.Duration(min(ms, 1e9)) * time.Millisecond
+}

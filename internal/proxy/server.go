@@ -1,0 +1,121 @@
+package proxy
+
+import (
+	"bytes"
+
+	"github.com/spillway-mcp/spillway/internal/wire"
+)
+
+// fromServer carries one frame of the server down.
+func (s *session) fromServer(f wire.Frame) {
+	body := f.Body()
+	m, err := wire.Scan(body)
+	switch {
+	case err != nil:
+		s.opt.Log.Warn("line on the server's stdout skipped, it is no message", "server", s.opt.Upstream.Name(), "err", err, "line", clip(body, 200))
+	case m.Kind == wire.Batch:
+		s.batchFromServer(f)
+	default:
+		c, d := s.downward(body, m)
+		if d == nil {
+			s.sent(s.down.Forward(f))
+			return
+		}
+		if c == nil || c.kind != tool && c.kind != taskResult && c.kind != taskGet {
+			s.deliver(f, d(body, m))
+			return
+		}
+		s.work(func() { s.deliver(f, d(body, m)) })
+	}
+}
+
+// A rewrite makes the changes to one message. What it has to do once the
+// message is out, it leaves in after.
+type rewrite func(body []byte, m wire.Message) change
+
+type change struct {
+	edits []wire.Edit
+	after func()
+}
+
+func (s *session) deliver(f wire.Frame, ch change) {
+	if len(ch.edits) == 0 {
+		s.sent(s.down.Forward(f))
+	} else {
+		s.toClient(wire.Parts(f.Body(), ch.edits...)...)
+	}
+	if ch.after != nil {
+		ch.after()
+	}
+}
+
+// batchFromServer handles a batch by its elements, in one go.
+func (s *session) batchFromServer(f wire.Frame) {
+	body := f.Body()
+	var all [][]byte
+	var after []func()
+	changed := false
+	for it := wire.ElementsOf(body, wire.Span{End: len(body)}); it.Next(); {
+		m, err := wire.ScanAt(body, it.Value())
+		if err == nil {
+			if _, d := s.downward(body, m); d != nil {
+				ch := d(body, m)
+				if ch.after != nil {
+					after = append(after, ch.after)
+				}
+				if len(ch.edits) > 0 {
+					changed = true
+					all = append(all, cut(body, it.Value(), ch.edits))
+					continue
+				}
+			}
+		}
+		all = append(all, it.Value().Of(body))
+	}
+	if changed {
+		s.toClient([]byte("["), bytes.Join(all, []byte(",")), []byte("]"))
+	} else {
+		s.sent(s.down.Forward(f))
+	}
+	for _, do := range after {
+		do()
+	}
+}
+
+// downward finds the request that a message answers, and how the message is
+// rewritten; nil leaves it as it came.
+func (s *session) downward(body []byte, m wire.Message) (*call, rewrite) {
+	if m.Kind != wire.Response {
+		if m.Kind == wire.Notification && wire.StringIs(m.Method.Of(body), "notifications/tasks") {
+			return nil, s.taskNotification
+		}
+		return nil, nil
+	}
+	c := s.take(wire.KeyOf(m.ID.Of(body)))
+	if c == nil {
+		return nil, nil
+	}
+	var how func(*call, []byte, wire.Message) change
+	switch c.kind {
+	case handshake:
+		how = s.handshake
+	case list:
+		how = s.list
+	case tool:
+		how = s.result
+	case taskResult:
+		how = s.taskResult
+	case taskGet:
+		how = s.taskGet
+	default:
+		return c, nil
+	}
+	return c, func(body []byte, m wire.Message) change { return how(c, body, m) }
+}
+
+func clip(b []byte, n int) string {
+	if len(b) > n {
+		return string(b[:n]) + "…"
+	}
+	return string(b)
+}

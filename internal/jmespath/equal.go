@@ -36,7 +36,7 @@ func (ev *evaluator) equal(n node, a, b value) (bool, error) {
 	if a.size() != b.size() {
 		return false, nil
 	}
-	x, y := a.iter(), b.iter()
+	x, y := a.walk(), b.walk()
 	for {
 		e, ok := x.next()
 		if !ok {

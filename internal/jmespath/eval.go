@@ -207,7 +207,7 @@ func (ev *evaluator) rows(n *projectNode, cur value, visit func(value) error) (l
 		}
 		return null, false, nil
 	}
-	it := left.iter()
+	it := left.walk()
 	for {
 		e, ok := it.next()
 		if !ok {
@@ -215,7 +215,7 @@ func (ev *evaluator) rows(n *projectNode, cur value, visit func(value) error) (l
 		}
 		switch {
 		case n.op == projectFlatten && e.k == jsontape.Array:
-			inner := e.iter()
+			inner := e.walk()
 			for {
 				e, ok := inner.next()
 				if !ok {

@@ -1,6 +1,10 @@
 package jmespath
 
-import "github.com/spillway-mcp/spillway/internal/jsontape"
+import (
+	"iter"
+
+	"github.com/spillway-mcp/spillway/internal/jsontape"
+)
 
 // Expr is a compiled expression. It is immutable and safe for concurrent use.
 type Expr struct {
@@ -90,3 +94,27 @@ func (r Result) Tape() (jsontape.Value, bool) {
 
 // AppendJSON appends the result as compact JSON.
 func (r Result) AppendJSON(dst []byte) []byte { return r.v.append(dst) }
+
+// Elements walks the elements of an array; of anything else it walks nothing.
+func (r Result) Elements() iter.Seq[Result] {
+	return func(yield func(Result) bool) {
+		if r.v.k != jsontape.Array {
+			return
+		}
+		it := r.v.walk()
+		for e, ok := it.next(); ok && yield(Result{e}); e, ok = it.next() {
+		}
+	}
+}
+
+// Get returns a member of an object; of duplicates the last. It is null where
+// there is none.
+func (r Result) Get(name string) Result { return Result{r.v.get(name)} }
+
+// Text returns a string's decoded text; of another kind "".
+func (r Result) Text() string {
+	if r.v.k != jsontape.String {
+		return ""
+	}
+	return string(r.v.text())
+}

@@ -79,7 +79,7 @@ func callContains(c *call) (value, error) {
 		}
 		return c.find(bytesContains)
 	}
-	for it := in.iter(); ; {
+	for it := in.walk(); ; {
 		e, ok := it.next()
 		if !ok {
 			return boolean(false), nil

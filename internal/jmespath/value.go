@@ -138,21 +138,21 @@ func (v value) index(n int) value {
 	return fromTape(v.tape.Index(n))
 }
 
-// iter walks the elements of an array.
-type iter struct {
+// walk goes over the elements of an array.
+type walk struct {
 	tape  jsontape.Iter
 	elems []value
 	made  bool
 }
 
-func (v value) iter() iter {
+func (v value) walk() walk {
 	if v.built != nil {
-		return iter{elems: v.built.elems, made: true}
+		return walk{elems: v.built.elems, made: true}
 	}
-	return iter{tape: v.tape.Iter()}
+	return walk{tape: v.tape.Iter()}
 }
 
-func (it *iter) next() (value, bool) {
+func (it *walk) next() (value, bool) {
 	if !it.made {
 		if !it.tape.Next() {
 			return value{}, false

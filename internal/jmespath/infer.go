@@ -110,18 +110,14 @@ func (in *inference) eval(n node, cur *typ) *typ {
 		return anything
 	case *subNode:
 		left := in.eval(n.left, cur)
-		switch n.right.(type) {
-		case *listNode, *hashNode: // null of null
-			t := &typ{}
-			if in.kinds(left) != kNull {
-				t = in.eval(n.right, left.only(kAll&^kNull))
-			}
-			if in.kinds(left)&kNull != 0 {
-				t = union(t, plain(kNull))
-			}
-			return t
+		if !isMultiSelect(n.right) {
+			return in.eval(n.right, left)
 		}
-		return in.eval(n.right, left)
+		k := in.kinds(left)
+		if k == kNull {
+			return left
+		}
+		return orElse(in.eval(n.right, left.only(kAll&^kNull)), plain(k), kAll&^kNull)
 	case *pipeNode:
 		return in.eval(n.right, in.eval(n.left, cur))
 	case *projectNode:
@@ -148,27 +144,19 @@ func (in *inference) eval(n node, cur *typ) *typ {
 		for i, item := range n.items {
 			t.tuple[i] = in.eval(item, cur)
 		}
-		return in.orNull(t, cur)
+		return t
 	case *hashNode:
 		t := &typ{kinds: kObject, closed: true}
 		for _, m := range n.members {
 			t.fields = append(t.fields, typField{name: m.name, typ: in.eval(m.val, cur), required: true})
 		}
-		return in.orNull(t, cur)
+		return t
 	case *callNode:
 		return in.call(n, cur)
 	case *letNode:
 		return in.let(n, cur)
 	}
 	return anything
-}
-
-// orNull adds null to the result of a multi-select where @ may be null.
-func (in *inference) orNull(t, cur *typ) *typ {
-	if in.kinds(cur)&kNull != 0 {
-		return union(t, plain(kNull))
-	}
-	return t
 }
 
 // falsyKinds are those with a value that counts as false; truthyKinds those
@@ -230,6 +218,9 @@ func (in *inference) project(n *projectNode, cur *typ) *typ {
 		elem = in.elem(left)
 	}
 	result := &typ{}
+	if isMultiSelect(n.right) {
+		elem = elem.only(kAll &^ kNull)
+	}
 	if k&takes != 0 {
 		rows := in.eval(n.right, elem).only(kAll &^ kNull)
 		result = arrayOf(rows)

@@ -48,7 +48,7 @@ func (in *inference) call(n *callNode, cur *typ) *typ {
 	case "from_items":
 		return plain(kObject)
 	case "group_by":
-		return plain(kObject)
+		return &typ{kinds: kObject, rest: arrayOf(in.elem(first))}
 	case "not_null":
 		u := plain(kNull)
 		for _, a := range args {
@@ -60,7 +60,11 @@ func (in *inference) call(n *callNode, cur *typ) *typ {
 	case "merge":
 		return in.merge(args)
 	case "zip":
-		return arrayOf(plain(kArray))
+		row := &typ{kinds: kArray, isTuple: true}
+		for _, a := range args {
+			row.tuple = append(row.tuple, in.elem(a))
+		}
+		return arrayOf(row)
 	}
 	return anything
 }

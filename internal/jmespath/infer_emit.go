@@ -41,7 +41,7 @@ func (in *inference) emit(t *typ, depth int) []byte {
 			b = append(append(b, `,"items":`...), items...)
 		}
 		return append(b, '}')
-	case t.closed || t.fields != nil:
+	case t.closed || t.fields != nil || t.rest != nil:
 		return in.emitObject(t, depth)
 	}
 	return emitKinds(t.kinds)
@@ -73,6 +73,11 @@ func (in *inference) emitObject(t *typ, depth int) []byte {
 			}
 		}
 		b[len(b)-1] = ']'
+	}
+	if t.rest != nil {
+		if rest := in.emit(t.rest, depth+1); string(rest) != "{}" {
+			b = append(append(b, `,"additionalProperties":`...), rest...)
+		}
 	}
 	return append(b, '}')
 }

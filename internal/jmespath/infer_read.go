@@ -244,8 +244,11 @@ func (in *inference) field(t *typ, name string) *typ {
 				return union(f.typ, plain(kNull))
 			}
 		}
-		if t.closed {
+		switch {
+		case t.closed:
 			return plain(kNull)
+		case t.rest != nil:
+			return union(t.rest, plain(kNull))
 		}
 		return anything
 	})
@@ -287,10 +290,13 @@ func (in *inference) values(t *typ) *typ {
 			return u
 		case t.literal.Exists():
 			return literals(t.literal)
-		case !t.closed:
+		case !t.closed && t.rest == nil:
 			return anything
 		}
 		u := &typ{}
+		if t.rest != nil {
+			u = t.rest
+		}
 		for _, f := range t.fields {
 			u = union(u, f.typ)
 		}

@@ -36,9 +36,11 @@ type typ struct {
 	elem    *typ
 	tuple   []*typ
 	isTuple bool
-	// fields are the members of an object; closed says it has no others.
+	// fields are the members of an object; closed says it has no others, rest
+	// is what the others are.
 	fields []typField
 	closed bool
+	rest   *typ
 	// alts are the types of which any holds; all else but kinds is then
 	// unset.
 	alts []*typ
@@ -95,7 +97,7 @@ func kindOf(v jsontape.Value) kinds {
 
 // isPlain reports whether nothing but the kinds is known.
 func (t *typ) isPlain() bool {
-	return !t.node.Exists() && !t.literal.Exists() && t.elem == nil && !t.isTuple && t.fields == nil && !t.closed && t.alts == nil
+	return !t.node.Exists() && !t.literal.Exists() && t.elem == nil && !t.isTuple && t.fields == nil && !t.closed && t.rest == nil && t.alts == nil
 }
 
 // only returns the part of t that is of the kinds k.

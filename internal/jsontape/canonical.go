@@ -3,6 +3,7 @@ package jsontape
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"hash"
 	"slices"
 	"unicode/utf8"
@@ -42,8 +43,50 @@ type canon struct {
 	members []member // scratch, used as a stack
 }
 
+// member is one member of an object while sorting: the first eight bytes of
+// its key, in an order that compares as the keys do, and its tape indexes.
 type member struct {
+	prefix   uint64
 	key, val uint32
+}
+
+func newMember(d *Doc, key, val uint32) member {
+	return member{keyPrefix(Value{d, key}.StrBytes(nil)), key, val}
+}
+
+// keyPrefix packs the start of a key so that uint64 order is UTF-16 order.
+func keyPrefix(k []byte) uint64 {
+	var w uint64
+	if len(k) >= 8 {
+		w = binary.BigEndian.Uint64(k)
+	} else {
+		for i := range 8 {
+			w <<= 8
+			if i < len(k) {
+				w |= uint64(k[i])
+			}
+		}
+	}
+	if w&hi8 == 0 {
+		return w
+	}
+	var out uint64
+	for shift := 56; shift >= 0; shift -= 8 {
+		out = out<<8 | uint64(utf16Rank(byte(w>>shift)))
+	}
+	return out
+}
+
+// utf16Rank moves the first bytes of characters beyond the BMP before those
+// of E000 to FFFF, where UTF-16 has them.
+func utf16Rank(c byte) byte {
+	switch {
+	case c >= 0xF0 && c <= 0xF4:
+		return c - 2
+	case c == 0xEE || c == 0xEF:
+		return c + 5
+	}
+	return c
 }
 
 func (c *canon) flush() {
@@ -128,10 +171,11 @@ func (c *canon) object(v Value) {
 	sorted := true
 	d := v.d
 	for it := v.Iter(); it.Next(); {
+		m := newMember(d, it.key, it.val)
 		if n := len(c.members); sorted && n > from {
-			sorted = compareKeys(d, c.members[n-1].key, it.key) <= 0
+			sorted = compareMembers(d, c.members[n-1], m) <= 0
 		}
-		c.members = append(c.members, member{it.key, it.val})
+		c.members = append(c.members, m)
 	}
 	to := len(c.members)
 	if !sorted {
@@ -153,19 +197,33 @@ func (c *canon) object(v Value) {
 
 // sortMembers sorts by key and keeps duplicates in their order.
 func sortMembers(d *Doc, ms []member) {
-	if len(ms) > 24 {
-		slices.SortStableFunc(ms, func(a, b member) int { return compareKeys(d, a.key, b.key) })
+	if len(ms) > 16 {
+		slices.SortFunc(ms, func(a, b member) int { return compareMembers(d, a, b) })
 		return
 	}
 	for i := 1; i < len(ms); i++ {
 		m := ms[i]
 		j := i
-		for j > 0 && compareKeys(d, ms[j-1].key, m.key) > 0 {
+		for j > 0 && compareMembers(d, ms[j-1], m) > 0 {
 			ms[j] = ms[j-1]
 			j--
 		}
 		ms[j] = m
 	}
+}
+
+// compareMembers orders by key, and equal keys by their place.
+func compareMembers(d *Doc, a, b member) int {
+	if a.prefix != b.prefix {
+		if a.prefix < b.prefix {
+			return -1
+		}
+		return 1
+	}
+	if c := compareKeys(d, a.key, b.key); c != 0 {
+		return c
+	}
+	return cmpInt(int(a.key), int(b.key))
 }
 
 // compareKeys compares two strings of d by UTF-16 code units.
@@ -179,17 +237,9 @@ func compareKeys(d *Doc, a, b uint32) int {
 func compareUTF16(a, b []byte) int {
 	n := min(len(a), len(b))
 	for i := 0; i < n; i++ {
-		x, y := a[i], b[i]
-		if x == y {
-			continue
+		if a[i] != b[i] {
+			return cmpInt(int(utf16Rank(a[i])), int(utf16Rank(b[i])))
 		}
-		if x >= 0xEE && y >= 0xEE && (x >= 0xF0) != (y >= 0xF0) {
-			x, y = y, x
-		}
-		if x < y {
-			return -1
-		}
-		return 1
 	}
 	return cmpInt(len(a), len(b))
 }
@@ -258,7 +308,7 @@ func equalUnordered(a, b Value) bool {
 func sortedMembers(v Value) []member {
 	ms := make([]member, 0, v.Len())
 	for it := v.Iter(); it.Next(); {
-		ms = append(ms, member{it.key, it.val})
+		ms = append(ms, newMember(v.d, it.key, it.val))
 	}
 	sortMembers(v.d, ms)
 	return ms

@@ -144,16 +144,9 @@ func (it *Iter) Value() Value { return Value{it.d, it.val} }
 // Get returns the member of an object under key; of duplicates the last
 // (RED-44). It returns the zero Value where there is none, or v is no object.
 func (v Value) Get(key string) Value {
-	var found Value
-	if v.Kind() != Object {
-		return found
-	}
-	for it := v.Iter(); it.Next(); {
-		if (Value{it.d, it.key}).Is(key) {
-			found = Value{it.d, it.val}
-		}
-	}
-	return found
+	name, found := [1]string{key}, [1]Value{}
+	v.Find(name[:], found[:])
+	return found[0]
 }
 
 // Lookup returns the value at a path of member names below v; the zero Value

@@ -180,15 +180,7 @@ func plainPath(n node) []string {
 func (ev *evaluator) emitLookup(n *hashNode, cur jsontape.Value) error {
 	l := n.lookup
 	var found [maxLookup]jsontape.Value
-	for it := cur.Iter(); it.Next(); {
-		key := it.Key()
-		for i, name := range l.names {
-			if key.Is(name) {
-				found[i] = it.Value()
-				break
-			}
-		}
-	}
+	cur.Find(l.names, found[:len(l.names)])
 	ev.out = append(ev.out, '{')
 	for i := range n.members {
 		if i > 0 {

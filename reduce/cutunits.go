@@ -34,8 +34,8 @@ func (j *job) cutUnits() (outer string) {
 			break
 		}
 		if round > 0 {
-			reserve += max(overText, 0)
-			a.structure += max(overInside, 0)
+			reserve = max(reserve+max(overText, 0), len(outer))
+			a.structure = max(a.structure+max(overInside, 0), len(j.units[0].note))
 		}
 		j.share(&a, limit-reserve)
 		for i, u := range j.units {

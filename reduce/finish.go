@@ -23,12 +23,11 @@ func (j *job) finish(o *Outcome, outer string) {
 	shaped := false
 	for _, u := range j.units {
 		changed = changed || u.changed
-		shaped = shaped || u.kept != nil && (u.inside && j.env.Schema)
+		shaped = shaped || j.env.Schema && u.inside && u.kept != nil && !u.cut.summary
 	}
 	if !changed && !shaped {
 		return
 	}
-	outer = j.reachable(outer)
 	after := Sizes{Text: j.textBytes() + len(outer), Structured: j.structuredBytes()}
 	after.Text += j.textOutside()
 	if !shaped && after.Text+after.Structured >= o.Before.Text+o.Before.Structured+j.binary {
@@ -43,18 +42,6 @@ func (j *job) finish(o *Outcome, outer string) {
 	o.Note = j.allNotes(outer)
 	o.Cut = j.counts(o)
 	o.Result = j.splice(outer, changed, o)
-}
-
-// reachable adds to the outer note what only structuredContent tells, where
-// no text block tells it (the note is to be reachable in both views).
-func (j *job) reachable(outer string) string {
-	if outer != "" || len(j.units) == 0 {
-		return outer
-	}
-	if u := j.units[0]; u.inside && u.changed && len(u.blocks) == 0 && j.content.Kind() == jsontape.Array {
-		return u.note
-	}
-	return outer
 }
 
 // textOutside is the text view's part that is no payload: none is left out of

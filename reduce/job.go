@@ -21,6 +21,7 @@ type job struct {
 	stripped            []strippedFact // out of blocks and of nothing else
 	strippedIn          []strippedFact // out of structuredContent
 	binary              int            // bytes of binary data in the blocks as they came
+	textLens            []int          // of the blocks as they came
 
 	hashed    bool
 	canonical [sha256.Size]byte
@@ -62,6 +63,9 @@ func (j *job) read(root jsontape.Value) {
 			b.at = jsontape.Value{}
 		}
 		b.text = b.at.StrBytes(nil)
+		if i := len(j.blocks); i == len(j.textLens) {
+			j.textLens = append(j.textLens, len(b.text))
+		}
 		b.user = forUserOnly(b.v.Lookup("annotations", "audience"))
 		j.blocks = append(j.blocks, b)
 	}
@@ -156,54 +160,63 @@ func (j *job) stripBinary() error {
 }
 
 // outerNote is the text block before all others, for what no member of a
-// reduced object tells.
+// reduced object tells. Under a small cap it names fewer blocks.
 func (j *job) outerNote() string {
-	var parts []string
-	var last *unit
-	several := len(j.units) > 1
-	for _, u := range j.units {
-		if !u.changed || !u.noteOutside {
-			continue
-		}
-		f := u.facts()
-		body := f.body(len(j.units) > 4)
-		if several && len(u.blocks) > 0 {
-			body = "Block " + count(u.blocks[0]+1) + ": " + body
-		}
-		if len(parts) == 8 {
-			parts = append(parts, "More blocks were cut likewise.")
-		}
-		if len(parts) < 8 {
-			parts = append(parts, body)
-		}
-		last = u
+	note := j.noteOfBlocks(8)
+	if limit := j.r.rule.MaxBytes; limit > 0 && len(note) > limit/2 {
+		note = j.noteOfBlocks(1)
 	}
-	var f facts
-	if last != nil {
-		f = last.facts()
-	}
-	if len(j.stripped) > 0 {
-		f.stripped = j.stripped
-		var b strings.Builder
-		f.writeStripped(&b, len(j.units) > 4)
-		parts = append(parts, strings.TrimSpace(b.String()))
-	}
-	if n := j.dropped(); n > 0 {
-		parts = append(parts, count(n)+" of "+count(len(j.blocks))+" blocks are not shown.")
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return strings.Join(parts, " ") + f.pointer(j.refOrNone(), j.env.Expand)
+	return note
 }
 
-// dropped counts the blocks that fit no more, which are no mirrors.
-func (j *job) dropped() int {
-	n := 0
+// noteOfBlocks tells of at most most cut blocks, and that there are more.
+func (j *job) noteOfBlocks(most int) string {
+	var parts []string
+	var told facts
+	cut, omitted := 0, 0
 	for _, u := range j.units {
 		if u.omitted {
-			n++
+			omitted++
 		}
+		if !u.changed || !u.noteOutside || u.omitted {
+			continue
+		}
+		if cut++; cut > most {
+			continue
+		}
+		told = u.facts()
+		body := told.body(len(j.units) > 4 || most == 1)
+		if len(j.units) > 1 && len(u.blocks) > 0 {
+			body = "Block " + count(u.blocks[0]+1) + ": " + body
+		}
+		parts = append(parts, body)
 	}
-	return n
+	if cut > most {
+		parts = append(parts, count(cut-most)+" more blocks are cut likewise.")
+	}
+	if len(j.stripped) > 0 {
+		told.stripped = j.stripped
+		var b strings.Builder
+		told.writeStripped(&b, most == 1 || len(j.stripped) > 4)
+		parts = append(parts, strings.TrimSpace(b.String()))
+	}
+	if omitted > 0 {
+		parts = append(parts, "The last "+count(omitted)+" of "+count(len(j.blocks))+" blocks are not shown.")
+	}
+	if len(parts) == 0 {
+		return j.insideNote()
+	}
+	return strings.Join(parts, " ") + told.pointer(j.refOrNone(), j.env.Expand)
+}
+
+// insideNote is the note of a structuredContent that no text block repeats: it
+// is to be reachable in both views.
+func (j *job) insideNote() string {
+	if len(j.units) == 0 || j.content.Kind() != jsontape.Array {
+		return ""
+	}
+	if u := j.units[0]; u.inside && u.changed && len(u.blocks) == 0 {
+		return u.note
+	}
+	return ""
 }

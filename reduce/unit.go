@@ -260,7 +260,7 @@ const notJSON fault = "the text is not JSON"
 func (u *unit) facts() facts {
 	f := facts{stripped: u.stripped()}
 	if !u.json {
-		f.bytes, f.isText = len(u.text), true
+		f.bytes, f.isText = u.wholeLen(), true
 		if u.cutOf.cut {
 			f.text = &u.cutOf
 		}
@@ -269,7 +269,7 @@ func (u *unit) facts() facts {
 		}
 		return f
 	}
-	f.bytes = u.v.CompactLen()
+	f.bytes = u.wholeLen()
 	f.fault = u.fault
 	f.more = hasMorePages(u.inner) || u.inner != u.v && hasMorePages(u.v)
 	f.aligned = true
@@ -290,6 +290,14 @@ func (u *unit) facts() facts {
 		}
 	}
 	return f
+}
+
+// wholeLen is the payload's length as it came.
+func (u *unit) wholeLen() int {
+	if len(u.blocks) > 0 && (!u.json || !u.inside || u.siblings.Exists()) {
+		return u.j.textLens[u.blocks[0]]
+	}
+	return u.j.root.Get("structuredContent").CompactLen()
 }
 
 // stripped are the binary strings that were taken out of this payload.

@@ -50,12 +50,11 @@ func (s *Store) database(ctx context.Context) (*database, error) {
 	path := filepath.Join(s.dir, databaseName)
 	if s.db != nil {
 		// Someone may have removed the whole directory. What is then written to
-		// the open file is lost to every other process, so start anew. The old
-		// connections are left as they are: SQLite would delete the log of the
-		// new database by name when it closes the old one.
+		// the open file is lost to every other process, so start anew.
 		if fi, err := os.Stat(path); err == nil && os.SameFile(fi, s.db.file) {
 			return s.db, nil
 		}
+		s.db.close()
 		s.db = nil
 	}
 	if err := s.makeDirs(); err != nil {
@@ -105,11 +104,26 @@ func openDatabase(ctx context.Context, path string) (_ *database, err error) {
 	if db.w, err = db.wdb.Conn(ctx); err != nil {
 		return nil, explain(err)
 	}
+	if err = db.w.Raw(keepLog); err != nil {
+		return nil, err
+	}
 	if err = db.migrate(ctx); err != nil {
 		return nil, err
 	}
 	db.file, err = os.Stat(path)
 	return db, err
+}
+
+// keepLog has SQLite empty the log at the end instead of deleting it. It
+// deletes by name: if the directory was removed and made anew meanwhile, that
+// would be the log of someone else's database.
+func keepLog(conn any) error {
+	c, ok := conn.(sqlite.FileControl)
+	if !ok {
+		return errors.New("the driver has no file control")
+	}
+	_, err := c.FileControlPersistWAL("main", 1)
+	return err
 }
 
 // migrate brings a new file to the current schema and refuses one that it
@@ -190,7 +204,7 @@ func (db *database) close() error {
 	if db.w != nil {
 		errs = append(errs, db.w.Close())
 	}
-	if db.wdb != nil { // last: it tidies the log
+	if db.wdb != nil { // last, so that keepLog decides
 		errs = append(errs, db.wdb.Close())
 	}
 	return errors.Join(errs...)

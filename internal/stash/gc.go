@@ -74,10 +74,7 @@ func (s *Store) gcEntries(ctx context.Context, r *GCReport) error {
 }
 
 func (s *Store) gcQuota(ctx context.Context, r *GCReport) error {
-	return s.batches(ctx, &r.Evicted, func(t *tx) (int, error) {
-		n, _, err := t.evict(s.max, 0, gcBatch)
-		return n, err
-	})
+	return s.batches(ctx, &r.Evicted, func(t *tx) (int, error) { return t.evict(s.max, 0, gcBatch) })
 }
 
 // gcCallers holds every caller to its quota, which may have been lowered.
@@ -90,7 +87,7 @@ func (s *Store) gcCallers(ctx context.Context, r *GCReport) error {
 			if !over || err != nil {
 				return n, err
 			}
-			m, _, err := t.evictOf(caller, s.perOne, 0, gcBatch-n)
+			m, err := t.evictOf(caller, s.perOne, 0, gcBatch-n)
 			n += m
 			if err != nil || m == 0 {
 				return n, err

@@ -38,15 +38,26 @@ func (s *Store) path(h hash) string { return filepath.Join(s.objects(), h.file()
 // packed is an original ready to be kept: compressed, in memory or in a
 // temporary file.
 type packed struct {
+	hash   hash
+	size   int64 // of the original
 	stored int64
-	buf    *[]byte // compressed bytes; nil once they are in temp
-	temp   string  // path of the temporary file, or ""
+	buf    *[]byte // compressed bytes; nil once they are in a file
+	temp   string  // path of the temporary file; "" once it is in place
 }
 
 // pack compresses original and, if it is to be a file, writes that under a
 // temporary name. The caller must call discard.
 func (s *Store) pack(original []byte) (*packed, error) {
-	p := &packed{buf: compress(original)}
+	p := &packed{size: int64(len(original))}
+	if len(original) < 64_000 {
+		p.hash = sha256.Sum256(original)
+		p.buf = compress(original)
+	} else { // both take a millisecond or so for each megabyte
+		sum := make(chan hash, 1)
+		go func() { sum <- sha256.Sum256(original) }()
+		p.buf = compress(original)
+		p.hash = <-sum
+	}
 	p.stored = int64(len(*p.buf))
 	if limit := min(s.max, s.perOne); p.stored > limit {
 		p.discard()
@@ -107,20 +118,20 @@ type object struct {
 	bad    bool
 }
 
-// keep makes p the object h of size bytes: a file is renamed into place within
+// keep makes p an object: a file is renamed into place within
 // the transaction, so that whoever deletes files under the same lock sees both
 // or neither.
-func (s *Store) keep(t *tx, h hash, size int64, p *packed) (id int64, err error) {
+func (s *Store) keep(t *tx, p *packed) (id int64, err error) {
 	var data any
 	if p.temp != "" {
-		if err := os.Rename(p.temp, s.path(h)); err != nil {
+		if err := os.Rename(p.temp, s.path(p.hash)); err != nil {
 			return 0, fmt.Errorf("stash: %w", err)
 		}
 		p.temp = ""
 	} else {
 		data = *p.buf
 	}
-	return t.count("INSERT INTO objects (hash, size, stored, data) VALUES (?, ?, ?, ?) RETURNING id", h[:], size, p.stored, data)
+	return t.count("INSERT INTO objects (hash, size, stored, data) VALUES (?, ?, ?, ?) RETURNING id", p.hash[:], p.size, p.stored, data)
 }
 
 // sweep deletes up to n files whose objects are gone and reports how many

@@ -2,15 +2,14 @@ package stash
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 )
 
-// errUnpacked says that a transaction found no object to share and that the
-// original must be compressed after all.
+// errUnpacked says that there was no entry to refresh after all, so that the
+// original must be compressed.
 var errUnpacked = errors.New("original is not packed")
 
 // Put keeps original, the bytes of a CallToolResult, for e.Caller under e.Ref.
@@ -34,124 +33,122 @@ func (s *Store) Put(ctx context.Context, e Entry, original []byte) error {
 	case len(original) > math.MaxInt32:
 		return fmt.Errorf("stash: %w: %d bytes; %d are allowed", ErrTooLarge, len(original), math.MaxInt32)
 	}
-	h := hash(sha256.Sum256(original))
-	known, err := s.known(ctx, e, h)
+	// The same read again is common and needs no compressing.
+	again, err := s.entered(ctx, e.Caller, e.Ref)
 	if err != nil {
 		return err
 	}
-	var p *packed
-	for {
-		if !known {
-			if p, err = s.pack(original); err != nil {
-				return err
-			}
-			defer p.discard()
-		}
-		evicted := 0
-		err = s.update(ctx, func(t *tx) error {
-			evicted, err = s.put(t, &e, h, int64(len(original)), p)
-			return err
-		})
-		switch {
-		case errors.Is(err, errUnpacked) && known:
-			known = false
-			continue
-		case err != nil:
-			if p != nil && p.buf == nil && p.temp == "" { // renamed
-				s.unkeep(ctx, h)
-			}
-			return err
-		}
-		if evicted > 0 {
-			s.sweepSome(ctx)
-		}
-		return nil
+	buried := 0
+	if again {
+		buried, err = s.put(ctx, &e, nil)
 	}
+	if !again || errors.Is(err, errUnpacked) {
+		var p *packed
+		if p, err = s.pack(original); err != nil {
+			return err
+		}
+		defer p.discard()
+		if buried, err = s.put(ctx, &e, p); err != nil && p.buf == nil && p.temp == "" {
+			s.unkeep(ctx, p.hash)
+		}
+	}
+	if buried > 0 && err == nil {
+		s.sweepSome(ctx)
+	}
+	return err
 }
 
-// known reports whether the original is probably kept already, so that there
-// is no need to compress it.
-func (s *Store) known(ctx context.Context, e Entry, h hash) (known bool, err error) {
+// entered reports whether the caller has an entry under ref.
+func (s *Store) entered(ctx context.Context, caller, ref string) (has bool, err error) {
 	db, err := s.database(ctx)
 	if err != nil {
 		return false, err
 	}
-	st, err := db.read(ctx, `SELECT
-		EXISTS (SELECT 1 FROM entries WHERE caller = ? AND ref = ?) OR
-		EXISTS (SELECT 1 FROM objects WHERE hash = ?)`)
+	st, err := db.read(ctx, "SELECT EXISTS (SELECT 1 FROM entries WHERE caller = ? AND ref = ?)")
 	if err == nil {
-		err = st.QueryRowContext(ctx, e.Caller, e.Ref, h[:]).Scan(&known)
+		err = st.QueryRowContext(ctx, caller, ref).Scan(&has)
 	}
 	if err != nil {
 		return false, fmt.Errorf("stash: %w", err)
 	}
-	return known, nil
+	return has, nil
 }
 
-// put is the transaction of Put. It reports how many entries it buried.
-func (s *Store) put(t *tx, e *Entry, h hash, size int64, p *packed) (buried int, err error) {
-	// A few expired ones each time keep the store tidy without a cleaner.
-	buried, err = t.expire(4)
-	if err != nil {
-		return buried, err
-	}
-	done, err := s.refresh(t, e)
-	if done || err != nil {
-		return buried, err
-	}
-	if err := t.unbury(e); err != nil {
-		return buried, err
-	}
-
-	var o object
-	found, err := t.one("SELECT id, stored, data IS NULL, bad FROM objects WHERE hash = ?", []any{h[:]},
-		&o.id, &o.stored, &o.file, &o.bad)
-	if err != nil {
-		return buried, err
-	}
-	if found && !s.intact(h, &o) {
-		found = false
-		if err := t.forget(o.id); err != nil {
-			return buried, err
+// put enters e with the original p; without p it only refreshes. It reports
+// how many entries had to go.
+func (s *Store) put(ctx context.Context, e *Entry, p *packed) (buried int, err error) {
+	err = s.update(ctx, func(t *tx) error {
+		// A few expired ones each time keep the store tidy without a cleaner.
+		if buried, err = t.expire(4); err != nil {
+			return err
 		}
-	}
-	need := int64(0)
+		if done, err := s.refresh(t, e); done || err != nil {
+			return err
+		}
+		if p == nil {
+			return errUnpacked
+		}
+		if err := t.unbury(e); err != nil {
+			return err
+		}
+		o, err := s.shared(t, p)
+		if err != nil {
+			return err
+		}
+		n, err := s.enter(t, e, p, o)
+		buried += n
+		return err
+	})
+	return buried, err
+}
+
+// shared returns the object that p would be, if another entry has it already.
+// One that was lost is removed, and its entries with it.
+func (s *Store) shared(t *tx, p *packed) (*object, error) {
+	var o object
+	found, err := t.one("SELECT id, stored, data IS NULL, bad FROM objects WHERE hash = ?", []any{p.hash[:]},
+		&o.id, &o.stored, &o.file, &o.bad)
 	switch {
-	case found:
+	case !found || err != nil:
+		return nil, err
+	case !s.intact(p.hash, &o):
+		return nil, t.forget(o.id)
+	}
+	return &o, nil
+}
+
+// enter makes room for an entry and inserts it, with the object o or else a
+// new one. It reports how many entries had to go.
+func (s *Store) enter(t *tx, e *Entry, p *packed, o *object) (evicted int, err error) {
+	stored, need := p.stored, p.stored
+	if o != nil {
 		// Hold it while others' entries are evicted.
 		if err := t.exec("UPDATE objects SET refs = refs + 1 WHERE id = ?", o.id); err != nil {
-			return buried, err
+			return 0, err
 		}
-	case p == nil:
-		return buried, errUnpacked
-	default:
-		o.stored, need = p.stored, p.stored
+		stored, need = o.stored, 0
 	}
-	if limit := min(s.max, s.perOne); o.stored > limit {
-		return buried, fmt.Errorf("stash: %w: %d bytes, %d as stored; the quota is %d", ErrTooLarge, size, o.stored, limit)
-	}
-	n, _, err := t.evictOf(e.Caller, s.perOne, o.stored, math.MaxInt)
-	buried += n
+	mine, err := t.evictOf(e.Caller, s.perOne, stored, math.MaxInt)
 	if err != nil {
-		return buried, err
+		return 0, err
 	}
-	n, _, err = t.evict(s.max, need, math.MaxInt)
-	buried += n
+	all, err := t.evict(s.max, need, math.MaxInt)
 	if err != nil {
-		return buried, err
+		return 0, err
 	}
-	if !found {
-		if o.id, err = s.keep(t, h, size, p); err != nil {
-			return buried, err
-		}
+	var id int64
+	if o != nil {
+		id = o.id
+	} else if id, err = s.keep(t, p); err != nil {
+		return 0, err
 	}
 	err = t.exec(`INSERT INTO entries (caller, ref, canonical, object, server, tool, keep, rows, created, expires)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		e.Caller, e.Ref, e.Canonical[:], o.id, e.Server, e.Tool, e.Keep, e.Rows, t.now, s.expiry(t.now))
-	if err == nil && found {
-		err = t.exec("UPDATE objects SET refs = refs - 1 WHERE id = ?", o.id)
+		e.Caller, e.Ref, e.Canonical[:], id, e.Server, e.Tool, e.Keep, e.Rows, t.now, s.expiry(t.now))
+	if err == nil && o != nil {
+		err = t.exec("UPDATE objects SET refs = refs - 1 WHERE id = ?", id)
 	}
-	return buried, err
+	return mine + all, err
 }
 
 // refresh renews the caller's entry if it is there. It removes one whose

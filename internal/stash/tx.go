@@ -118,41 +118,33 @@ func (t *tx) expire(n int) (int, error) {
 	return n, nil
 }
 
-// evict buries the oldest entries until need more bytes fit into the quota of
-// max bytes, at most n of them. It reports how many, and whether all is well.
-func (t *tx) evict(max, need int64, n int) (gone int, fits bool, err error) {
-	for {
+// evict buries the oldest entries, at most n, until need more bytes fit into
+// the quota of max bytes. It reports how many.
+func (t *tx) evict(max, need int64, n int) (gone int, err error) {
+	for ; gone < n; gone++ {
 		held, err := t.count("SELECT bytes FROM state")
 		if err != nil || held+need <= max {
-			return gone, err == nil, err
+			return gone, err
 		}
-		if gone == n {
-			return gone, false, nil
+		if ok, err := t.bury(selectVictim + "ORDER BY seq LIMIT 1"); !ok || err != nil {
+			return gone, err
 		}
-		ok, err := t.bury(selectVictim + "ORDER BY seq LIMIT 1")
-		if !ok || err != nil {
-			return gone, false, err
-		}
-		gone++
 	}
+	return gone, nil
 }
 
 // evictOf does the same to one caller and its quota.
-func (t *tx) evictOf(caller string, max, need int64, n int) (gone int, fits bool, err error) {
-	for {
+func (t *tx) evictOf(caller string, max, need int64, n int) (gone int, err error) {
+	for ; gone < n; gone++ {
 		held, err := t.count("SELECT bytes FROM callers WHERE caller = ?", caller)
 		if err != nil || held+need <= max {
-			return gone, err == nil, err
+			return gone, err
 		}
-		if gone == n {
-			return gone, false, nil
+		if ok, err := t.bury(selectVictim+"WHERE caller = ? ORDER BY seq LIMIT 1", caller); !ok || err != nil {
+			return gone, err
 		}
-		ok, err := t.bury(selectVictim+"WHERE caller = ? ORDER BY seq LIMIT 1", caller)
-		if !ok || err != nil {
-			return gone, false, err
-		}
-		gone++
 	}
+	return gone, nil
 }
 
 // hashes runs query, which answers hashes.

@@ -1,0 +1,138 @@
+package stash
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"testing"
+)
+
+// gcQuota is the cleaner's quota, far below that of those who put: it evicts
+// what they have just put, while they put it again.
+const gcQuota = 900_000
+
+// childGC cleans up until its stdin ends.
+func childGC(dir string, out io.Writer) error {
+	done := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		close(done)
+	}()
+	o := Options{}
+	if _, err := os.Stat(dir + "/evict"); err == nil {
+		o.MaxBytes = gcQuota
+	}
+	s, err := Open(dir, o)
+	if err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		if _, err := s.GC(context.Background()); err != nil {
+			return err
+		}
+		select {
+		case <-done:
+			return s.Close()
+		default:
+			fmt.Fprintln(out, i)
+		}
+	}
+}
+
+// drain reads the child's reports, so that it never waits for us.
+func (p *process) drain() (cleanings chan int) {
+	cleanings = make(chan int, 1)
+	go func() {
+		n := 0
+		for p.out.Scan() {
+			n++
+		}
+		cleanings <- n
+	}()
+	return cleanings
+}
+
+func TestK35_AnotherProcessCleansUp(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, Options{})
+	p := start(t, "gc", dir)
+	p.line()
+	n := p.drain()
+	var kept [][]byte
+	for i := range 60 {
+		b := nth(i)
+		kept = append(kept, b)
+		put(t, s, "a", b)
+		again := kept[i/2]
+		put(t, s, "a", again)
+		wantBytes(t, s, "a", entry("a", again).Ref, again)
+	}
+	p.in.Close()
+	t.Logf("%d cleanings beside %d puts", <-n, 2*len(kept))
+	p.stop()
+	for _, b := range kept {
+		wantBytes(t, s, "a", entry("a", b).Ref, b)
+	}
+	consistent(t, s)
+}
+
+func TestK35_AnotherProcessEvictsWhatIsPutAgain(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, Options{})
+	if err := os.WriteFile(dir+"/evict", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, "gc", dir)
+	p.line()
+	n := p.drain()
+	expired := 0
+	var x *ExpiredError
+	for i := range 200 {
+		b := nth(i % 7)
+		e := put(t, s, fmt.Sprint("c", i%2), b)
+		_, got, err := s.Get(t.Context(), e.Caller, e.Ref)
+		switch {
+		case errors.As(err, &x): // it was quick
+			expired++
+		case err != nil || !bytes.Equal(got, b):
+			t.Fatalf("put %d: %d bytes, %v", i, len(got), err)
+		}
+	}
+	p.in.Close()
+	t.Logf("%d cleanings beside 200 puts; %d were evicted before they were read", <-n, expired)
+	p.stop()
+	if _, err := s.GC(t.Context()); err != nil { // the files that it was killed before deleting: none
+		t.Fatal(err)
+	}
+	list, err := s.List(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		if _, _, err := s.Get(t.Context(), e.Caller, e.Ref); err != nil {
+			t.Errorf("%s: %v", e.Ref, err)
+		}
+	}
+	consistent(t, s)
+}
+
+// Several processes may meet a directory that none has used yet.
+func TestK35_OpenedAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	var ps []*process
+	for range 4 {
+		ps = append(ps, start(t, "put", dir))
+	}
+	for _, p := range ps {
+		if p.line() != "put" {
+			p.kill()
+			t.Error(p.errs.String())
+		}
+	}
+	s := open(t, dir, Options{})
+	wantBytes(t, s, "a", entry("a", file).Ref, file)
+	consistent(t, s)
+}

@@ -125,6 +125,11 @@ func (c *canon) value(v Value) {
 
 // escaped writes a string token that has escapes, with the escapes of RFC 8785.
 func (c *canon) escaped(raw []byte) {
+	// The other escapes are written alike in both forms.
+	if !bytes.Contains(raw, []byte(`\u`)) && !bytes.Contains(raw, []byte(`\/`)) {
+		c.write(raw)
+		return
+	}
 	for {
 		k := indexBackslash(raw)
 		if k < 0 {

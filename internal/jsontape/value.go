@@ -1,7 +1,7 @@
 package jsontape
 
 import (
-	"bytes"
+	"slices"
 	"unsafe"
 )
 
@@ -315,8 +315,9 @@ func (v Value) colons() int {
 
 // appendUnescaped decodes the inside of a string that has been validated.
 func appendUnescaped(dst, s []byte) []byte {
+	dst = slices.Grow(dst, len(s))
 	for {
-		k := bytes.IndexByte(s, '\\')
+		k := indexBackslash(s)
 		if k < 0 {
 			return append(dst, s...)
 		}

@@ -67,11 +67,16 @@ func (es *Errors) AtOffset(n *Node, off int, hint, format string, args ...any) {
 }
 
 // Err sorts the errors by position and returns them, or nil if there are none.
+// Of very many it returns the first, and says how many it left out.
 func (es Errors) Err() error {
 	if len(es) == 0 {
 		return nil
 	}
 	es.Sort()
+	if n := len(es) - maxErrors; n > 0 {
+		last := es[maxErrors-1]
+		es = append(es[:maxErrors:maxErrors], Error{File: last.File, Line: last.Line, Col: last.Col, Msg: sprintf("%d more errors follow", n)})
+	}
 	return es
 }
 

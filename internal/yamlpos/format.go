@@ -3,7 +3,6 @@ package yamlpos
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 )
@@ -32,16 +31,19 @@ func Format(name string, data []byte) ([]byte, error) {
 		out.WriteByte('\n')
 		return out.Bytes(), nil
 	}
-	f := formatter{src: root.src, comments: comments, starts: startLines(root)}
-	f.file(root)
-	out := f.out.Bytes()
 	// A formatter that loses something is worse than none: what it made is
-	// read again and compared.
-	again, kept, err := read(name, out)
-	if err != nil || !same(root, again) || !slices.Equal(texts(comments), texts(kept)) {
-		return nil, errors.Join(errors.New(name+": the file cannot be formatted without changing it"), err)
+	// read again and compared. Block text and plain values can hold what reads
+	// differently elsewhere; in quotes nothing does.
+	for _, quoted := range []bool{false, true} {
+		f := formatter{src: root.src, comments: comments, starts: startLines(root), quoted: quoted}
+		f.file(root)
+		out := f.out.Bytes()
+		again, kept, err := read(name, out)
+		if err == nil && same(root, again) && slices.Equal(texts(comments), texts(kept)) {
+			return out, nil
+		}
 	}
-	return out, nil
+	return nil, Errors{{File: name, Msg: "the file cannot be formatted without changing it", Hint: "put its strings in quotes"}}
 }
 
 // same reports whether two trees hold the same data in the same order.
@@ -67,6 +69,7 @@ type formatter struct {
 	src      *source
 	comments []comment // those not yet written
 	starts   []int     // lines of the source on which a scalar starts, in order
+	quoted   bool      // no plain values but names, no block text
 	out      bytes.Buffer
 	last     int  // source line of what was written last
 	opened   bool // the line written last opened a block, or is the file's first

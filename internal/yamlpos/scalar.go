@@ -25,7 +25,7 @@ func (f *formatter) scalar(n *Node) string {
 	switch {
 	case n.Kind != String:
 		return strings.TrimSpace(raw)
-	case n.style == plain && !risky.MatchString(raw):
+	case n.style == plain && !f.quoted && !risky.MatchString(raw):
 		return raw
 	case name.MatchString(n.Text) && !slices.Contains(words, strings.ToLower(n.Text)):
 		return n.Text
@@ -76,7 +76,7 @@ func pad(r rune, width int) string {
 func (f *formatter) text(n *Node, indent int) {
 	lines, ok := f.textLines(n)
 	f.out.WriteByte(' ')
-	if !ok {
+	if !ok || f.quoted {
 		f.out.WriteString(doubleQuote(n.Text))
 		f.endLine(n.Line)
 		f.last = f.lineOf(n.end)

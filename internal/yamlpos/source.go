@@ -13,7 +13,12 @@ type source struct {
 	data  []byte
 	lines []int
 	json  bool
+	mark  mark
 }
+
+// mark is a place found before, from which the next one is counted: a file of
+// one long line would otherwise be counted from its start for each value.
+type mark struct{ line, col, off int }
 
 // newSource checks the characters of data, which must be text.
 func newSource(name string, data []byte) (*source, *Error) {
@@ -42,7 +47,22 @@ func newSource(name string, data []byte) (*source, *Error) {
 func (s *source) pos(off int) (line, col int) {
 	off = min(off, len(s.data))
 	i := sort.SearchInts(s.lines, off+1) - 1
-	return i + 1, utf8.RuneCount(s.data[s.lines[i]:off]) + 1
+	m := s.from(i + 1)
+	if m.off > off {
+		m = mark{i + 1, 1, s.lines[i]}
+	}
+	m.col += utf8.RuneCount(s.data[m.off:off])
+	m.off = off
+	s.mark = m
+	return m.line, m.col
+}
+
+// from returns the mark if it is on the line, else the line's start.
+func (s *source) from(line int) mark {
+	if s.mark.line == line {
+		return s.mark
+	}
+	return mark{line, 1, s.lines[line-1]}
 }
 
 // offset returns the byte offset of a line and column, held to the line.
@@ -53,12 +73,16 @@ func (s *source) offset(line, col int) int {
 	if line > len(s.lines) {
 		return len(s.data)
 	}
-	off, end := s.lines[line-1], s.lineEnd(line)
-	for ; col > 1 && off < end; col-- {
-		_, n := utf8.DecodeRune(s.data[off:end])
-		off += n
+	m := s.from(line)
+	if m.col > col {
+		m = mark{line, 1, s.lines[line-1]}
 	}
-	return off
+	for end := s.lineEnd(line); m.col < col && m.off < end; m.col++ {
+		_, n := utf8.DecodeRune(s.data[m.off:end])
+		m.off += n
+	}
+	s.mark = m
+	return m.off
 }
 
 // lineEnd returns the offset of the line's \n, or of the end of the text.

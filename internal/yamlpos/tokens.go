@@ -12,8 +12,15 @@ import (
 // value means in a place that a reviewer does not look at.
 func checkTokens(src *source, tokens token.Tokens) (errs Errors) {
 	var blocks []int // columns of the block collections that are open
-	flows, content, directive := 0, false, false
+	flows, entries, content, directive := 0, 0, false, false
 	for i, t := range tokens {
+		switch t.Type {
+		case token.SequenceEntryType, token.MappingValueType, token.CollectEntryType:
+			entries++
+		}
+		if entries > MaxEntries {
+			return append(errs, tokenError(src, t, sprintf("the file has more than %d entries", MaxEntries), ""))
+		}
 		var msg, hint string
 		switch t.Type {
 		case token.InvalidType:

@@ -15,6 +15,11 @@ const (
 	MaxBytes = 1 << 20
 	// MaxDepth is how many maps and lists may stand within one another.
 	MaxDepth = 32
+	// MaxEntries is how many members of maps and items of lists a YAML file
+	// may have: the parser's time grows with the square of neighbours.
+	MaxEntries = 20_000
+	// maxErrors is how many errors of one file are told.
+	maxErrors = 100
 )
 
 // Kind is the type of a Node's value.

@@ -13,7 +13,7 @@ type record struct {
 	bytesIn, bytesOut, tokensIn, tokensOut               int64
 	structIn, structOut, structTokensIn, structTokensOut int64
 	overhead                                             int64
-	cut                                                  bool // anything in cut, or a stash ref
+	stash, cut                                           bool // a ref; a count over 0 in cut
 	faults                                               []byte
 }
 
@@ -66,19 +66,17 @@ func (r *record) scan(line []byte) bool {
 			if !s.string(&ref) {
 				return false
 			}
-			r.cut = r.cut || len(ref) > 0
+			r.stash = len(ref) > 0
 			return true
 		case "cut":
+			r.cut = false
 			return s.object(func([]byte) bool {
 				var n int64
-				if s.i < len(s.b) && (s.b[s.i] == '-' || s.b[s.i]-'0' < 10) {
-					if !s.figure(&n) {
-						return false
-					}
-					r.cut = r.cut || n > 0
-					return true
+				if !s.figure(&n) {
+					return false
 				}
-				return s.skip()
+				r.cut = r.cut || n > 0
+				return true
 			})
 		case "faults":
 			from := s.i
@@ -202,8 +200,13 @@ func (s *scanner) word(w string) bool {
 	return true
 }
 
-// figure reads a whole number from 0 to maxFigure.
+// figure reads a whole number from 0 to maxFigure, or null as 0.
 func (s *scanner) figure(to *int64) bool {
+	s.space()
+	if s.i < len(s.b) && s.b[s.i] == 'n' {
+		*to = 0
+		return s.word("null")
+	}
 	from, n := s.i, int64(0)
 	for s.i < len(s.b) {
 		d := s.b[s.i] - '0'

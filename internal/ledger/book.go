@@ -1,0 +1,133 @@
+package ledger
+
+// A booking is one line as it is added to a group: which counter it raises and
+// what it adds to each view.
+type booking struct {
+	event             string
+	reduced, failed   bool
+	overhead          int64
+	session           int32 // -1: none
+	text, structured  amount
+	textTok, strucTok amount
+	estimator         int // -1: no tokens
+	faults            []string
+}
+
+// An amount is what one line brings in one view, in bytes or tokens.
+type amount struct{ in, out, expanded, definitions int64 }
+
+func (a amount) net() int64 { return a.in - a.out - a.expanded - a.definitions }
+
+// book decides what a line counts for (RED-47):
+//
+//   - a result counts what came in and what went out;
+//   - an error, and an answer of which nothing went out, saved nothing: its in is
+//     no more than its out, so that a failed call never looks like a saving;
+//   - an expand is a cost, all of it;
+//   - a list costs what it grew.
+//
+// The structured view of a result without structuredContent is its text, since
+// that is what such a host shows then.
+func book(r *record, estimator int) booking {
+	b := booking{
+		overhead:  r.overhead,
+		estimator: estimator,
+		reduced:   r.cut || r.stash || string(r.outcome) == OutcomeReduced,
+		failed:    string(r.outcome) == OutcomeError,
+	}
+	if len(r.faults) > 0 {
+		b.faults = r.faultNames()
+	}
+	structured := r.structIn > 0 || r.structOut > 0
+	sIn, sOut, stIn, stOut := r.bytesIn, r.bytesOut, r.tokensIn, r.tokensOut
+	if structured {
+		sIn, sOut, stIn, stOut = r.structIn, r.structOut, r.structTokensIn, r.structTokensOut
+	}
+	var kind func(in, out int64) amount
+	switch string(r.event) {
+	case EventExpand:
+		b.event, b.reduced = EventExpand, false
+		kind = func(_, out int64) amount { return amount{expanded: out} }
+	case EventList:
+		b.event, b.reduced = EventList, false
+		kind = func(in, out int64) amount { return amount{definitions: out - in} }
+	case EventError:
+		b.event, b.reduced = EventError, false
+		kind = func(in, out int64) amount { return amount{in: min(in, out), out: out} }
+	default:
+		b.event = EventCall
+		kind = func(in, out int64) amount {
+			if out == 0 {
+				in = 0
+			}
+			return amount{in: in, out: out}
+		}
+	}
+	b.text, b.structured = kind(r.bytesIn, r.bytesOut), kind(sIn, sOut)
+	b.textTok, b.strucTok = kind(r.tokensIn, r.tokensOut), kind(stIn, stOut)
+	return b
+}
+
+func (g *group) add(b *booking) {
+	switch b.event {
+	case EventExpand:
+		if b.failed {
+			g.failedExpands++
+		} else {
+			g.expands++
+		}
+	case EventList:
+		g.lists++
+	case EventError:
+		g.calls++
+		g.errors++
+	default:
+		g.calls++
+	}
+	if b.reduced {
+		g.reduced++
+	}
+	g.overhead += b.overhead
+	g.text.add(b.text, b.textTok, b.estimator)
+	g.structured.add(b.structured, b.strucTok, b.estimator)
+	for _, f := range b.faults {
+		if g.faults == nil {
+			g.faults = make(map[string]int64)
+		}
+		if _, ok := g.faults[f]; !ok && len(g.faults) >= maxFaults {
+			f = "others"
+		}
+		g.faults[f]++
+	}
+	if b.session < 0 {
+		g.noSession++
+		return
+	}
+	s := g.sessions[b.session]
+	if s == nil {
+		s = new(saved)
+		g.sessions[b.session] = s
+	}
+	s.in += b.text.in
+	s.net += b.text.net()
+	s.structIn += b.structured.in
+	s.structNet += b.structured.net()
+}
+
+func (v *view) add(a, tok amount, estimator int) {
+	v.in += a.in
+	v.out += a.out
+	v.expanded += a.expanded
+	v.definitions += a.definitions
+	if estimator < 0 {
+		return
+	}
+	for len(v.tokens) <= estimator {
+		v.tokens = append(v.tokens, tokenSum{})
+	}
+	t := &v.tokens[estimator]
+	t.in += tok.in
+	t.out += tok.out
+	t.expanded += tok.expanded
+	t.definitions += tok.definitions
+}

@@ -1,0 +1,234 @@
+package ledger
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+)
+
+// maxLine is the longest line that is read; the Writer's are far shorter.
+const maxLine = 1 << 20
+
+// maxFaults bounds the distinct faults that are counted by name.
+const maxFaults = 64
+
+// A Tally adds up ledger lines as they are read. Its memory grows with the
+// number of tools and sessions, not with that of lines. It is for one goroutine.
+type Tally struct {
+	lines, torn, unreadable, unknown int64
+
+	first, last string // timestamps
+
+	all        *group
+	servers    map[string]*serverGroup
+	sessions   map[string]int32
+	estimators []string
+
+	last3 struct { // the groups and the session of the line before
+		server, tool, session string
+		s                     *serverGroup
+		t                     *group
+		id                    int32
+	}
+}
+
+type serverGroup struct {
+	*group
+	tools map[string]*group
+}
+
+// A group is the account of a tool, a server or all.
+type group struct {
+	calls, errors, reduced     int64
+	expands, failedExpands     int64
+	lists, overhead, noSession int64
+	text, structured           view
+	sessions                   map[int32]*saved // by session
+	faults                     map[string]int64
+}
+
+// A view is the account as a host sees it that shows one of the two copies.
+type view struct {
+	in, out, expanded, definitions int64
+	tokens                         []tokenSum // by estimator
+}
+
+type tokenSum struct{ in, out, expanded, definitions int64 }
+
+// saved is what one session saved in a group: of in bytes, net of all costs.
+type saved struct {
+	in, net             int64 // text view
+	structIn, structNet int64
+}
+
+// NewTally returns an empty Tally.
+func NewTally() *Tally {
+	return &Tally{all: newGroup(), servers: make(map[string]*serverGroup), sessions: make(map[string]int32)}
+}
+
+func newGroup() *group { return &group{sessions: make(map[int32]*saved)} }
+
+// Stats reads the ledger files and reports on all their lines together. The
+// error is that of a file that cannot be read; what is wrong inside one is
+// counted in the report instead.
+func Stats(files ...string) (*Report, error) {
+	t := NewTally()
+	for _, path := range files {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("ledger: %w", err)
+		}
+		err = t.Read(f)
+		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("ledger: %s: %w", path, err)
+		}
+	}
+	return t.Report(), nil
+}
+
+// Read adds the lines of r, until its end. A last line without a line end is
+// taken if it is whole, and counted as torn if not. The error is the reader's.
+func (t *Tally) Read(r io.Reader) error {
+	buf := make([]byte, 256<<10)
+	var rec record
+	held, long := 0, false // bytes of an unfinished line in buf; in the middle of one over maxLine
+	for {
+		if held == len(buf) {
+			if held >= maxLine {
+				long, held = true, 0
+			} else {
+				buf = append(buf, make([]byte, len(buf))...)
+			}
+		}
+		n, err := r.Read(buf[held:])
+		data, from := buf[:held+n], held
+		for {
+			i := bytes.IndexByte(data[from:], '\n')
+			if i < 0 {
+				break
+			}
+			if long {
+				t.lines++
+				t.unreadable++
+				long = false
+			} else {
+				t.line(&rec, data[:from+i], false)
+			}
+			data, from = data[from+i+1:], 0
+		}
+		held = copy(buf, data)
+		switch {
+		case err == io.EOF && long:
+			t.lines++
+			t.torn++
+			return nil
+		case err == io.EOF:
+			t.line(&rec, buf[:held], true)
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// line adds one line. Open tells that it had no line end.
+func (t *Tally) line(rec *record, line []byte, open bool) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return
+	}
+	t.lines++
+	if !rec.scan(line) {
+		if open {
+			t.torn++
+		} else {
+			t.unreadable++
+		}
+		return
+	}
+	switch string(rec.event) {
+	case EventCall, EventEnvelope, EventVerify, EventError, EventExpand, EventList:
+		t.add(rec)
+	default:
+		t.unknown++
+	}
+}
+
+func (t *Tally) add(rec *record) {
+	if ts := rec.ts; len(ts) > 0 && len(ts) < 64 {
+		if t.first == "" || string(ts) < t.first {
+			t.first = string(ts)
+		}
+		if string(ts) > t.last {
+			t.last = string(ts)
+		}
+	}
+	l := &t.last3
+	if l.s == nil || l.server != string(rec.server) {
+		l.server = string(rec.server)
+		l.s = t.server(l.server)
+		l.t = nil
+	}
+	if list := string(rec.event) == EventList; !list && (l.t == nil || l.tool != string(rec.tool)) {
+		l.tool = string(rec.tool)
+		l.t = l.s.tool(l.tool)
+	}
+	session := int32(-1)
+	if len(rec.session) > 0 {
+		if l.session != string(rec.session) {
+			l.session = string(rec.session)
+			l.id = t.session(l.session)
+		}
+		session = l.id
+	}
+	b := book(rec, t.estimator(rec.estimator))
+	b.session = session
+	t.all.add(&b)
+	l.s.add(&b)
+	if string(rec.event) != EventList {
+		l.t.add(&b)
+	}
+}
+
+func (t *Tally) server(name string) *serverGroup {
+	s := t.servers[name]
+	if s == nil {
+		s = &serverGroup{newGroup(), make(map[string]*group)}
+		t.servers[name] = s
+	}
+	return s
+}
+
+func (s *serverGroup) tool(name string) *group {
+	g := s.tools[name]
+	if g == nil {
+		g = newGroup()
+		s.tools[name] = g
+	}
+	return g
+}
+
+func (t *Tally) session(name string) int32 {
+	id, ok := t.sessions[name]
+	if !ok {
+		id = int32(len(t.sessions))
+		t.sessions[name] = id
+	}
+	return id
+}
+
+// estimator returns the index of a name among those met; lines without one have
+// no tokens, and -1.
+func (t *Tally) estimator(name []byte) int {
+	if len(name) == 0 {
+		return -1
+	}
+	for i, e := range t.estimators {
+		if e == string(name) {
+			return i
+		}
+	}
+	t.estimators = append(t.estimators, string(name))
+	return len(t.estimators) - 1
+}

@@ -102,7 +102,7 @@ func (c *canon) value(v Value) {
 	}
 	w := v.word()
 	switch w.kind() {
-	case stringEsc:
+	case stringOdd:
 		c.escaped(v.Raw())
 	case Array:
 		c.buf = append(c.buf, '[')
@@ -123,13 +123,8 @@ func (c *canon) value(v Value) {
 	c.flush()
 }
 
-// escaped writes a string token that has escapes, with the escapes of RFC 8785.
+// escaped writes a string token with odd escapes, with the escapes of RFC 8785.
 func (c *canon) escaped(raw []byte) {
-	// The other escapes are written alike in both forms.
-	if !bytes.Contains(raw, []byte(`\u`)) && !bytes.Contains(raw, []byte(`\/`)) {
-		c.write(raw)
-		return
-	}
 	for {
 		k := indexBackslash(raw)
 		if k < 0 {

@@ -260,14 +260,20 @@ func scanString(src []byte, i int) (end int, kind Kind, bitsSeen uint64, want st
 		case '"':
 			return i + 1, kind, bitsSeen, ""
 		case '\\':
-			kind = stringEsc
+			if kind == String {
+				kind = stringEsc
+			}
 			if i+1 >= len(src) {
 				return i + 1, kind, bitsSeen, "an escape after '\\'"
 			}
 			switch src[i+1] {
-			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+			case '"', '\\', 'b', 'f', 'n', 'r', 't':
+				i += 2
+			case '/':
+				kind = stringOdd
 				i += 2
 			case 'u':
+				kind = stringOdd
 				for k := i + 2; k < i+6; k++ {
 					if k >= len(src) || hexVal(src[k]) < 0 {
 						return min(k, len(src)), kind, bitsSeen, "four hexadecimal digits after '\\u'"

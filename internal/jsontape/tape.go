@@ -27,9 +27,11 @@ const (
 	Array
 	Object
 
-	// stringEsc is a String whose bytes hold at least one backslash; Kind
-	// reports it as String.
+	// stringEsc is a String with escapes, all of them the ones that RFC 8785
+	// writes; stringOdd has others too (\u and \/). Kind reports both as
+	// String.
 	stringEsc
+	stringOdd
 	// closing ends a container; it is never the kind of a Value.
 	closing
 )
@@ -42,7 +44,7 @@ func (k Kind) String() string {
 		return "boolean"
 	case Number:
 		return "number"
-	case String, stringEsc:
+	case String, stringEsc, stringOdd:
 		return "string"
 	case Array:
 		return "array"

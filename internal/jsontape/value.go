@@ -21,7 +21,7 @@ func (v Value) Kind() Kind {
 		return Invalid
 	}
 	k := v.word().kind()
-	if k == stringEsc {
+	if k == stringEsc || k == stringOdd {
 		return String
 	}
 	return k
@@ -194,7 +194,7 @@ func (v Value) Is(s string) bool {
 		}
 		o := w.offset() + 1
 		return string(v.d.src[o:o+n]) == s
-	case stringEsc:
+	case stringEsc, stringOdd:
 		if w.extent()-2 <= len(s) {
 			return false
 		}

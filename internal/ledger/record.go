@@ -2,7 +2,9 @@ package ledger
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 )
 
 // A record is what the statistics take from a line. Its byte slices point into
@@ -116,7 +118,9 @@ func (s *scanner) space() {
 }
 
 func (s *scanner) byte(c byte) bool {
-	s.space()
+	if s.i < len(s.b) && s.b[s.i] <= ' ' {
+		s.space()
+	}
 	if s.i < len(s.b) && s.b[s.i] == c {
 		s.i++
 		return true
@@ -172,25 +176,42 @@ func (s *scanner) string(to *[]byte) bool {
 	return true
 }
 
-// quoted passes a string and tells whether it has escapes.
+// quoted passes a string and tells whether it has escapes. It looks at eight
+// bytes at a time for what could end a string, as most are of that length.
 func (s *scanner) quoted() (escaped, ok bool) {
 	if s.i >= len(s.b) || s.b[s.i] != '"' {
 		return false, false
 	}
-	for s.i++; s.i < len(s.b); s.i++ {
-		switch c := s.b[s.i]; {
+	b, i := s.b, s.i+1
+	for {
+		for i+8 <= len(b) {
+			w := binary.LittleEndian.Uint64(b[i:])
+			quote, slash := w^('"'*ones), w^('\\'*ones)
+			// The lowest bit set is exact: borrows only run upwards.
+			if hit := ((quote-ones)&^quote | (slash-ones)&^slash | (w-' '*ones)&^w) & (128 * ones); hit != 0 {
+				i += bits.TrailingZeros64(hit) / 8
+				break
+			}
+			i += 8
+		}
+		if i >= len(b) {
+			return false, false
+		}
+		switch c := b[i]; {
 		case c == '"':
-			s.i++
+			s.i = i + 1
 			return escaped, true
 		case c == '\\':
 			escaped = true
-			s.i++
+			i++
 		case c < ' ':
 			return false, false
 		}
+		i++
 	}
-	return false, false
 }
+
+const ones = 0x0101010101010101
 
 func (s *scanner) word(w string) bool {
 	if !bytes.HasPrefix(s.b[s.i:], []byte(w)) {

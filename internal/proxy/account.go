@@ -7,6 +7,7 @@ import (
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/wire"
 	"github.com/spillway-mcp/spillway/reduce"
 )
 
@@ -64,9 +65,15 @@ func (s *session) accountError(c *call, body []byte) {
 
 // accountPassed books a result that passed as it came.
 func (s *session) accountPassed(c *call, result []byte, faults []string) {
+	if s.opt.Ledger == nil {
+		return
+	}
 	outcome := ledger.OutcomePassed
 	if faults != nil {
 		outcome = ledger.OutcomeFailed
+	} else if string(wire.Member(result, wire.Span{End: len(result)}, "isError").Of(result)) == "true" {
+		s.accountError(c, result)
+		return
 	}
 	s.accountCall(c, ledger.EventCall, outcome, func(l *ledger.Line) {
 		l.Faults = faults
@@ -97,6 +104,9 @@ func (s *session) accountReduced(c *call, result []byte, out reduce.Outcome) {
 
 // accountStopped books a call that never got its answer (RED-48).
 func (s *session) accountStopped(c *call) {
+	if c.kind != tool {
+		return
+	}
 	s.accountCall(c, ledger.EventError, ledger.OutcomeStopped, func(*ledger.Line) {})
 }
 

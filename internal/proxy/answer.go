@@ -30,8 +30,7 @@ func errorMessage(id []byte, code int, text string) []byte {
 	return append(b, `}}`...)
 }
 
-// answerAbandoned tells the callers whose answer will never come why (K61 is of
-// another transport).
+// answerAbandoned tells the callers whose answer will never come why.
 func (s *session) answerAbandoned() {
 	calls := s.takeAll()
 	if len(calls) == 0 {
@@ -49,12 +48,13 @@ func (s *session) answerAbandoned() {
 	}
 }
 
-// abandon answers a call that the server will not.
+// abandon answers a call that the server will not. One that the client has
+// cancelled it does not wait for.
 func (s *session) abandon(c *call, code int, why string) {
-	s.fail(c.id, code, "%s", why)
-	if c.kind == tool {
-		s.accountStopped(c)
+	if !c.cancelled {
+		s.fail(c.id, code, "%s", why)
 	}
+	s.accountStopped(c)
 }
 
 // lastBytes returns whole characters from the end of text, at most n bytes.

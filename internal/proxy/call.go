@@ -3,6 +3,7 @@ package proxy
 import (
 	"time"
 
+	"github.com/spillway-mcp/spillway/internal/rules"
 	"github.com/spillway-mcp/spillway/internal/wire"
 )
 
@@ -40,8 +41,8 @@ type call struct {
 type toolCall struct {
 	server string
 	name   string // as the server knows it
-	rule   *toolRule
-	pick   *ruleVariant // nil: nothing is reduced
+	rule   *rules.Tool
+	pick   *rules.Variant // nil: nothing is reduced
 	info   toolInfo
 	expand string // the expand tool's name as the caller's list has it; "" without
 	link   bool   // add a resource_link

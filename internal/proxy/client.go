@@ -148,6 +148,8 @@ func (s *session) request(body []byte, m wire.Message) (edits []wire.Edit, forwa
 			return nil, false
 		}
 	}
-	s.add(c)
+	if c.key != wire.NullID { // no request's id, and no answer can be told to be its
+		s.add(c)
+	}
 	return edits, true
 }

@@ -5,16 +5,13 @@ import (
 	"errors"
 
 	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/rules"
 	"github.com/spillway-mcp/spillway/internal/stash"
 	"github.com/spillway-mcp/spillway/reduce"
 )
 
 // expandName is the tool that gives back what was cut (RED-25).
-const expandName = "reducer_expand"
-
-// DefaultExpandBudget is how many bytes one answer of the expand tool shows:
-// above that some hosts spill a result to a file of their own (RED-26).
-const DefaultExpandBudget = 40_000
+const expandName = rules.ExpandName
 
 // expandDefinition is the tool as tools/list shows it, at most 140 tokens
 // (RED-25).

@@ -9,6 +9,7 @@ import (
 	"github.com/spillway-mcp/spillway/internal/jmespath"
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/rules"
 	"github.com/spillway-mcp/spillway/internal/schema"
 	"github.com/spillway-mcp/spillway/internal/wire"
 	"github.com/spillway-mcp/spillway/reduce"
@@ -18,7 +19,7 @@ import (
 // the last listing stay in force until the next one, since clients hold on to
 // the output schemas that they were shown (RED-51).
 type toolList struct {
-	rules   RuleSet             // in force; nil before any list
+	rules   *rules.Set          // in force; nil before any list
 	tools   map[string]toolInfo // by the name the client knows
 	taken   map[string]string   // of the listing under way: shown name to the server's
 	next    map[string]toolInfo // of the listing under way
@@ -108,7 +109,10 @@ func (s *session) list(c *call, body []byte, m wire.Message) change {
 }
 
 // begin starts a listing from its first page.
-func (t *toolList) begin(set RuleSet) {
+func (t *toolList) begin(set *rules.Set) {
+	if set != t.rules {
+		t.clashes = make(map[string]bool)
+	}
 	t.rules = set
 	t.next = make(map[string]toolInfo)
 	t.taken = make(map[string]string)
@@ -137,7 +141,7 @@ func (s *session) showTool(c *call, server string, body []byte, sp wire.Span) (s
 			s.opt.Log.Warn("the server has a tool of this name: ours is not listed, and cuts name no way to get the rest", "tool", expandName)
 		}
 	}
-	var rule *toolRule
+	var rule *rules.Tool
 	if t.rules != nil {
 		rule = t.rules.For(server, name)
 	}
@@ -183,23 +187,19 @@ func (t *toolList) show(as string, info toolInfo) {
 	t.tools[as] = info
 }
 
-// mayRename checks a rename against RED-41 and reports what is wrong, once.
+// mayRename reports whether no other tool has the name that a rule gives one,
+// and says so, once, where one has (RED-41). That the name is legal was checked
+// when the rules were loaded.
 func (s *session) mayRename(name, to string) bool {
-	t := &s.tools
-	switch prior, clash := t.taken[to]; {
-	case !LegalName(to):
-		if s.once("illegal " + to) {
-			s.opt.Log.Error("rename not applied: the name is not 1 to 64 characters of A-Z, a-z, 0-9, _ and -", "tool", name, "rename", to)
-		}
-		return false
-	case to == expandName, clash && prior != name:
-		if s.once("clash " + name + " " + to) {
-			s.opt.Log.Error("rename not applied: another tool has the name", "tool", name, "rename", to, "other", cmp.Or(prior, to))
-		}
-		t.clashes[name] = true
-		return false
+	prior, clash := s.tools.taken[to]
+	if !clash || prior == name {
+		return true
 	}
-	return true
+	s.tools.clashes[name] = true
+	if s.once("clash " + name + " " + to) {
+		s.opt.Log.Error("rename not applied: another tool has the name", "tool", name, "rename", to, "other", prior)
+	}
+	return false
 }
 
 // clash is a rename, already shown on an earlier page, to the name of a tool on
@@ -213,7 +213,7 @@ func (s *session) clash(renamed, shown, name string) {
 }
 
 // rewriteSchema returns the output schema to list, nil for the server's own.
-func rewriteSchema(upstream []byte, rule *toolRule, modern bool) []byte {
+func rewriteSchema(upstream []byte, rule *rules.Tool, modern bool) []byte {
 	var opts []schema.Options
 	for _, v := range rule.Variants {
 		if v.Reducer == nil {
@@ -243,7 +243,6 @@ func schemaOptions(r reduce.Rule, modern bool) schema.Options {
 		return schema.Options{}
 	}
 	opt := schema.Options{
-		Always:   r.Always,
 		HasRows:  r.MaxRows != nil || r.Rows != "",
 		MaxBytes: r.MaxBytes > 0,
 		Strip:    len(r.Strip) > 0,

@@ -17,10 +17,12 @@ import (
 	"time"
 
 	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/rules"
 	"github.com/spillway-mcp/spillway/internal/stash"
 	"github.com/spillway-mcp/spillway/internal/tokens"
 	"github.com/spillway-mcp/spillway/internal/upstream"
 	"github.com/spillway-mcp/spillway/internal/wire"
+	"github.com/spillway-mcp/spillway/reduce"
 )
 
 // Upstream is the server: an [upstream.Child].
@@ -48,14 +50,14 @@ type Options struct {
 	Out      io.Writer // messages to the client, and nothing else
 	Upstream Upstream
 
-	Server       string          // the name that rules call the server by; "" is its own
-	Rules        func() RuleSet  // the rules of this moment
-	RulesChanged <-chan struct{} // one value a change of them
+	Server       string            // the name that rules call the server by; "" is its own
+	Rules        func() *rules.Set // the rules of this moment
+	RulesChanged <-chan struct{}   // one value a change of them
 
 	Stash        Stash
 	Caller       string // who owns what this session stashes, such as "local:1000"
 	Expand       bool   // list reducer_expand
-	ExpandBudget int    // bytes of one answer of it; 0 is DefaultExpandBudget
+	ExpandBudget int    // bytes of one answer of it; 0 is reduce.DefaultExpandBudget
 	ResourceLink string // "off" (also ""), "on" or "auto" (RED-20)
 
 	Ledger  *ledger.Writer
@@ -66,7 +68,7 @@ type Options struct {
 	Log      *slog.Logger  // nil discards
 }
 
-func (o *Options) rules() RuleSet {
+func (o *Options) rules() *rules.Set {
 	if o.Rules == nil {
 		return nil
 	}
@@ -87,7 +89,7 @@ func Serve(ctx context.Context, opt Options) error {
 		opt.Drain = defaultDrain
 	}
 	if opt.ExpandBudget <= 0 {
-		opt.ExpandBudget = DefaultExpandBudget
+		opt.ExpandBudget = reduce.DefaultExpandBudget
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)

@@ -11,14 +11,11 @@ import (
 	"github.com/spillway-mcp/spillway/reduce"
 )
 
-// stashURI is what the URIs of stashed originals start with; the ref follows.
-const stashURI = "spillway://stash/"
-
 // readResource answers a read of one of our own URIs, under the ownership of the
 // stash (RED-20, RED-23). It reports whether the URI was ours.
 func (s *session) readResource(c *call, body []byte, m wire.Message) bool {
 	uri := wire.Text(wire.Member(body, m.Params, "uri").Of(body))
-	ref, ours := strings.CutPrefix(uri, stashURI)
+	ref, ours := strings.CutPrefix(uri, reduce.URIPrefix)
 	if !ours || s.opt.Stash == nil {
 		return false
 	}

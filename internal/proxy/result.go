@@ -8,6 +8,7 @@ import (
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/rules"
 	"github.com/spillway-mcp/spillway/internal/stash"
 	"github.com/spillway-mcp/spillway/internal/wire"
 	"github.com/spillway-mcp/spillway/reduce"
@@ -63,7 +64,7 @@ func (c *toolCall) arguments(args []byte) jsontape.Value {
 
 // lookUp returns the rules in force for a call and what is known of the tool
 // that the client calls name.
-func (s *session) lookUp(c *call, name string) (RuleSet, toolInfo) {
+func (s *session) lookUp(c *call, name string) (*rules.Set, toolInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	info, ok := s.tools.tools[name]
@@ -71,7 +72,7 @@ func (s *session) lookUp(c *call, name string) (RuleSet, toolInfo) {
 		info = toolInfo{name: name}
 	}
 	set := s.tools.rules
-	if set == nil || c.modern && time.Now().After(s.tools.until) {
+	if set == nil || c.modern && !time.Now().Before(s.tools.until) {
 		set = s.opt.rules()
 	}
 	if s.tools.expand == yes || s.tools.expand == unknown && s.expandWanted(c.server) {
@@ -98,12 +99,6 @@ func (s *session) result(c *call, body []byte, m wire.Message) change {
 // reduceAt reduces the tool result that stands at sp.
 func (s *session) reduceAt(c *call, body []byte, sp wire.Span) change {
 	result := sp.Of(body)
-	switch classify(body, sp) {
-	case toolError:
-		return change{after: func() { s.accountError(c, result) }}
-	case foreign:
-		return change{after: func() { s.accountPassed(c, result, nil) }}
-	}
 	if c.pick == nil || c.pick.Reducer == nil || c.info.ui {
 		return change{after: func() { s.accountPassed(c, result, nil) }}
 	}
@@ -114,7 +109,10 @@ func (s *session) reduceAt(c *call, body []byte, sp wire.Span) change {
 		s.opt.Log.Error("result not reduced, it passes whole", "server", c.server, "tool", c.name, "err", out.Err)
 		return change{after: func() { s.accountPassed(c, result, []string{"reducer"}) }}
 	}
-	if !out.Changed {
+	switch {
+	case out.IsError:
+		return change{after: func() { s.accountError(c, result) }}
+	case !out.Changed:
 		return change{after: func() { s.accountReduced(c, result, out) }}
 	}
 	if out.Ref != "" {
@@ -147,34 +145,6 @@ func stashFault(err error) string {
 		return "collision"
 	}
 	return "stash"
-}
-
-// class tells results apart that are never reduced (RED-01).
-type class uint8
-
-const (
-	complete class = iota
-	toolError
-	foreign // input_required, or a type nobody knows yet
-)
-
-func classify(body []byte, sp wire.Span) class {
-	var isError, resultType []byte
-	for it := wire.MembersOf(body, sp); it.Next(); {
-		switch k := it.Key(); {
-		case wire.StringIs(k, "isError"):
-			isError = it.Value().Of(body)
-		case wire.StringIs(k, "resultType"):
-			resultType = it.Value().Of(body)
-		}
-	}
-	switch {
-	case !isObject(body, sp), resultType != nil && !wire.StringIs(resultType, "complete"):
-		return foreign
-	case isError != nil && string(isError) != "false":
-		return toolError
-	}
-	return complete
 }
 
 // cutMarker returns the first ref in the arguments that was cut out of a result

@@ -103,7 +103,9 @@ func (s *session) cancel(key wire.IDKey) {
 	c.cancelled = true
 	s.cancelled = append(s.cancelled, c)
 	if len(s.cancelled) > maxCancelled {
-		s.forget(s.cancelled[0])
+		oldest := s.cancelled[0]
+		s.forget(oldest)
+		s.workers.Go(func() { s.accountStopped(oldest) })
 	}
 	s.wake()
 }
@@ -118,16 +120,13 @@ func (s *session) forget(c *call) {
 	s.wake()
 }
 
-// takeAll forgets all requests and returns those that the client waits for, in
-// the order they came.
+// takeAll forgets all requests and returns them in the order they came.
 func (s *session) takeAll() []*call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []*call
 	for _, c := range s.pending {
-		if !c.cancelled {
-			all = append(all, c)
-		}
+		all = append(all, c)
 	}
 	clear(s.pending)
 	s.cancelled = nil

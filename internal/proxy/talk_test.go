@@ -4,19 +4,27 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/rules"
+	"github.com/spillway-mcp/spillway/internal/stash"
+	"github.com/spillway-mcp/spillway/internal/tokens"
 	"github.com/spillway-mcp/spillway/internal/upstream"
 )
 
@@ -93,6 +101,7 @@ func play(t *testing.T, path string, ar *txtar.Archive) {
 			t.Errorf("%s differs (run with -update to accept):\n%s", path, diff(script, got))
 		}
 	}
+	tk.checkLedger(path)
 	for want := range strings.Lines(tk.file("log")) {
 		if want = strings.TrimSpace(want); !strings.Contains(tk.log.String(), want) {
 			t.Errorf("the log has no %q:\n%s", want, tk.log.String())
@@ -109,8 +118,14 @@ type talk struct {
 	server *scripted
 	down   lines
 	log    buffer
+	stash  *memory
+	ledger string // path
 	cancel context.CancelFunc
 	served chan error
+
+	mu      sync.Mutex
+	rules   *rules.Set
+	changed chan struct{}
 }
 
 func newTalk(t *testing.T, ar *txtar.Archive) *talk {
@@ -121,6 +136,7 @@ func newTalk(t *testing.T, ar *txtar.Archive) *talk {
 		In: in, Out: &tk.down, Upstream: tk.server,
 		Log: slog.New(slog.NewTextHandler(&tk.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
+	tk.configure()
 	ctx, cancel := context.WithCancel(t.Context())
 	tk.cancel = cancel
 	go func() {
@@ -128,6 +144,57 @@ func newTalk(t *testing.T, ar *txtar.Archive) *talk {
 		in.Close()
 	}()
 	return tk
+}
+
+// configure reads the files "rules" and "options" of the transcript.
+func (tk *talk) configure() {
+	tk.stash = &memory{kept: map[string]kept{}}
+	tk.opt.Caller = "local:0"
+	tk.opt.Stash, tk.opt.Expand = tk.stash, true
+	if text := tk.file("rules"); text != "" {
+		tk.changed = make(chan struct{})
+		tk.setRules(text)
+		tk.opt.RulesChanged = tk.changed
+		tk.opt.Rules = func() *rules.Set {
+			tk.mu.Lock()
+			defer tk.mu.Unlock()
+			return tk.rules
+		}
+	}
+	for line := range strings.Lines(tk.file("options")) {
+		switch key, value, _ := strings.Cut(strings.TrimSpace(line), " "); key {
+		case "server":
+			tk.opt.Server = value
+		case "expand":
+			tk.opt.Expand = value == "on"
+		case "stash":
+			tk.opt.Stash = nil
+		case "resource_link":
+			tk.opt.ResourceLink = value
+		case "max_frame":
+			tk.opt.MaxFrame, _ = strconv.Atoi(value)
+		default:
+			tk.t.Fatalf("no such option: %s", line)
+		}
+	}
+	tk.ledger = filepath.Join(tk.t.TempDir(), "ledger.jsonl")
+	w, err := ledger.Open(tk.ledger, tk.opt.Log)
+	if err != nil {
+		tk.t.Fatal(err)
+	}
+	tk.t.Cleanup(func() { w.Close() })
+	tk.opt.Ledger = w
+	tk.opt.Counter, _ = tokens.ByName("bytes/4")
+}
+
+func (tk *talk) setRules(text string) {
+	set, err := rules.Parse("rules.yaml", []byte(text))
+	if err != nil {
+		tk.t.Fatal(err)
+	}
+	tk.mu.Lock()
+	tk.rules = set
+	tk.mu.Unlock()
 }
 
 func (tk *talk) file(name string) string {
@@ -154,7 +221,16 @@ func (tk *talk) do(what string, got io.Writer) {
 			tk.served <- err
 			fmt.Fprintln(got, "=", err)
 		}
+	case "the stash is full":
+		tk.stash.fail(errors.New("disk full"))
+	case "a second passes":
+		time.Sleep(time.Second)
 	default:
+		if name, ok := strings.CutPrefix(what, "rules become "); ok {
+			tk.setRules(tk.file(name))
+			tk.changed <- struct{}{}
+			return
+		}
 		tk.t.Fatalf("nothing known about %q", what)
 	}
 }
@@ -172,6 +248,73 @@ func (tk *talk) close() {
 	tk.client.Close()
 	<-tk.served
 	synctest.Wait()
+}
+
+// checkLedger compares the ledger with the file "ledger", if there, without
+// what differs from run to run.
+func (tk *talk) checkLedger(path string) {
+	data, err := os.ReadFile(tk.ledger)
+	if err != nil {
+		tk.t.Fatal(err)
+	}
+	got := regexp.MustCompile(`"ts":"[^"]*",|,"session":"[^"]*"|,"args":\{[^}]*\}`).ReplaceAllString(string(data), "")
+	for i := range tk.ar.Files {
+		if f := &tk.ar.Files[i]; f.Name == "ledger" && string(f.Data) != got {
+			if !*update {
+				tk.t.Errorf("the ledger of %s differs:\n%s", path, diff(string(f.Data), got))
+				return
+			}
+			f.Data = []byte(got)
+			if err := os.WriteFile(path, txtar.Format(tk.ar), 0o644); err != nil {
+				tk.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// memory is a stash that can be told to fail.
+type memory struct {
+	mu   sync.Mutex
+	kept map[string]kept
+	err  error
+}
+
+type kept struct {
+	entry stash.Entry
+	bytes []byte
+}
+
+func (m *memory) Put(_ context.Context, e stash.Entry, original []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err != nil {
+		return m.err
+	}
+	m.kept[e.Caller+" "+e.Ref] = kept{e, bytes.Clone(original)}
+	return nil
+}
+
+func (m *memory) Get(_ context.Context, caller, ref string) (stash.Entry, []byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, ok := m.kept[caller+" "+ref]
+	if !ok {
+		return stash.Entry{}, nil, stash.ErrUnknown
+	}
+	return k.entry, k.bytes, nil
+}
+
+func (m *memory) Has(_ context.Context, caller, ref string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, ok := m.kept[caller+" "+ref]
+	return ok
+}
+
+func (m *memory) fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.err = err
 }
 
 // scripted is a server that does what the test says.

@@ -16,6 +16,10 @@ type tasks struct {
 
 const maxTasks = 1024
 
+// maxTaskAnswer is the size in bytes up to which an answer is looked at for
+// being a task and not a result.
+const maxTaskAnswer = 64 << 10
+
 func (t *tasks) add(id string, c *call) {
 	if t.calls == nil {
 		t.calls = make(map[string]*call)
@@ -40,6 +44,9 @@ func taskIDOf(body []byte, sp wire.Span) string {
 // for a result: {task: {taskId}} in 2025-11-25, {resultType: "task", taskId} in
 // the extension.
 func newTaskID(body []byte, result wire.Span) string {
+	if result.End-result.Start > maxTaskAnswer {
+		return ""
+	}
 	var task, id wire.Span
 	byType := false
 	for it := wire.MembersOf(body, result); it.Next(); {

@@ -59,7 +59,7 @@ func denseEnd(b []byte, i int) int {
 	var carry uint64 // 1: the block's first byte is escaped
 	calm := 0
 	for ; i+64 <= len(b); i += 64 {
-		quotes, slashes := masks(b[i : i+64 : i+64])
+		quotes, slashes := masks((*[64]byte)(b[i:]))
 		if quotes|slashes == 0 {
 			carry = 0
 			if calm++; calm == calmBlocks {
@@ -74,7 +74,12 @@ func denseEnd(b []byte, i int) int {
 			return i + bits.TrailingZeros64(quotes) + 1
 		}
 	}
-	for i += int(carry); i < len(b); i++ {
+	return restOfString(b, i+int(carry))
+}
+
+// restOfString is stringEnd byte by byte.
+func restOfString(b []byte, i int) int {
+	for ; i < len(b); i++ {
 		switch b[i] {
 		case '"':
 			return i + 1
@@ -92,11 +97,11 @@ const (
 
 // masks returns where a block of 64 bytes has quotes and backslashes, the first
 // byte as the lowest bit.
-func masks(block []byte) (quotes, slashes uint64) {
-	for k := 0; k < 64; k += 8 {
+func masks(block *[64]byte) (quotes, slashes uint64) {
+	for k := 56; k >= 0; k -= 8 {
 		w := binary.LittleEndian.Uint64(block[k:])
-		quotes |= zeroBytes(w^'"'*ones) << k
-		slashes |= zeroBytes(w^'\\'*ones) << k
+		quotes = quotes<<8 | zeroBytes(w^'"'*ones)
+		slashes = slashes<<8 | zeroBytes(w^'\\'*ones)
 	}
 	return quotes, slashes
 }
@@ -151,20 +156,27 @@ func valueAt(b []byte, i int) (Span, bool) {
 		}
 		return Span{i, j}, j > i
 	}
+	end := containerEnd(b, i)
+	return Span{i, end}, end > 0
+}
+
+// containerEnd returns the offset behind the bracket that closes the one at i,
+// or -1.
+func containerEnd(b []byte, i int) int {
 	depth := 0
-	for j := i; j < len(b); j++ {
-		switch class[b[j]] {
+	for ; i < len(b); i++ {
+		switch class[b[i]] {
 		case quote:
-			if j = stringEnd(b, j+1) - 1; j < 0 {
-				return Span{}, false
+			if i = stringEnd(b, i+1) - 1; i < 0 {
+				return -1
 			}
 		case open:
 			depth++
 		case shut:
 			if depth--; depth == 0 {
-				return Span{i, j + 1}, true
+				return i + 1
 			}
 		}
 	}
-	return Span{}, false
+	return -1
 }

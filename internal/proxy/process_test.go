@@ -1,0 +1,204 @@
+package proxy
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/spillway-mcp/spillway/internal/fixture"
+	"github.com/spillway-mcp/spillway/internal/jsontape"
+	"github.com/spillway-mcp/spillway/internal/rules"
+	"github.com/spillway-mcp/spillway/internal/stash"
+	"github.com/spillway-mcp/spillway/internal/upstream"
+	"github.com/spillway-mcp/spillway/internal/wire"
+)
+
+// The test binary is the servers and the proxies of these tests, by the
+// variable PROXY_TEST.
+func TestMain(m *testing.M) {
+	switch os.Getenv("PROXY_TEST") {
+	case "":
+		goleak.VerifyTestMain(m)
+	case "server":
+		serveFixture()
+	case "proxy":
+		serveProxy()
+	}
+}
+
+// serveFixture answers every request at once: tools/call with a result of about
+// as many bytes as SIZE says, anything else with {}.
+func serveFixture() {
+	size, _ := strconv.Atoi(os.Getenv("SIZE"))
+	result := []byte("{}")
+	if size > 0 {
+		result = fixture.Sized(size, fixture.Options{})
+	}
+	in := bufio.NewReader(os.Stdin)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		m, err := wire.Scan(bytes.TrimSpace(line))
+		if err != nil || m.Kind != wire.Request {
+			continue
+		}
+		body := []byte("{}")
+		if wire.StringIs(m.Method.Of(line), "tools/call") {
+			body = result
+		}
+		// TypeScript servers write the id last.
+		out := append([]byte(`{"result":`), body...)
+		out = append(append(out, `,"jsonrpc":"2.0","id":`...), m.ID.Of(line)...)
+		if _, err := os.Stdout.Write(append(out, "}\n"...)); err != nil {
+			return
+		}
+	}
+}
+
+// serveProxy is Spillway in front of serveFixture, with the rule of RULE_KEEP.
+func serveProxy() {
+	child, err := upstream.Start(upstream.Command{
+		Argv: []string{os.Args[0]}, Stderr: os.Stderr,
+		Env: append(os.Environ(), "PROXY_TEST=server"),
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	opt := Options{In: os.Stdin, Out: os.Stdout, Upstream: child, Expand: true, Caller: "local:0"}
+	if keep := os.Getenv("RULE_KEEP"); keep != "" {
+		set, err := rules.Parse("bench", fmt.Appendf(nil, "default: {keep: %q, max_rows: 25, max_bytes: 20k}", keep))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		opt.Rules = func() *rules.Set { return set }
+		st, err := stash.Open(os.Getenv("STASH"), stash.Options{})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		defer st.Close()
+		opt.Stash = st
+	}
+	if err := Serve(context.Background(), opt); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// peer is a process that a test talks to as a client does.
+type peer struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func startPeer(tb testing.TB, env ...string) *peer {
+	tb.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return &peer{cmd, in, bufio.NewReaderSize(out, 1<<20)}
+}
+
+func (p *peer) call(tb testing.TB, id int) []byte {
+	fmt.Fprintf(p.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"search_code","arguments":{}}}`+"\n", id)
+	line, err := p.out.ReadBytes('\n')
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return line
+}
+
+const searchKeep = "items[*].{repo: repository.full_name, path: path, url: html_url}"
+
+// BenchmarkResult2MB is a result of 2 MB from a server that answers at once, to
+// a client that parses what it gets, over real pipes: direct, through Spillway
+// without a rule, and through it with one.
+func BenchmarkResult2MB(b *testing.B) {
+	for _, bb := range []struct {
+		name string
+		env  []string
+	}{
+		{"direct", []string{"PROXY_TEST=server"}},
+		{"through", []string{"PROXY_TEST=proxy"}},
+		{"reduced", []string{"PROXY_TEST=proxy", "RULE_KEEP=" + searchKeep, "STASH=" + b.TempDir()}},
+	} {
+		for _, parse := range []bool{false, true} {
+			name := bb.name + "/unread"
+			if parse {
+				name = bb.name + "/parsed"
+			}
+			b.Run(name, func(b *testing.B) {
+				p := startPeer(b, append(bb.env, "SIZE=2000000")...)
+				p.call(b, 0)
+				n := 0
+				var doc jsontape.Doc
+				for b.Loop() {
+					n++
+					line := p.call(b, n)
+					if parse {
+						if err := doc.Reset(bytes.TrimSpace(line), jsontape.Limits{}); err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Run("K44 RED-41", func(t *testing.T) {
+		long := strings.Repeat("a", 69)
+		seen := map[string]string{}
+		for _, name := range []string{long + "1", long + "2", "a.b", "a_b", "a/b", "ok-Name_9", "", "ü"} {
+			got := ToolName("", name)
+			if !LegalName(got) {
+				t.Errorf("%q becomes %q, which is not legal", name, got)
+			}
+			if was, ok := seen[got]; ok {
+				t.Errorf("%q and %q both become %q", was, name, got)
+			}
+			seen[got] = name
+			if LegalName(name) && got != name {
+				t.Errorf("%q is legal and becomes %q", name, got)
+			}
+		}
+		if got, want := ToolName("github", "a.b"), "github_a_b_a8e9a3d7"; !strings.HasPrefix(got, "github_a_b_") || len(got) != len(want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if ToolName("x", long) != ToolName("x", long) || len(ToolName("x", long)) != 64 {
+			t.Errorf("%q is not stable or not 64 characters", ToolName("x", long))
+		}
+	})
+}

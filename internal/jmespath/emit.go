@@ -54,19 +54,19 @@ func (ev *evaluator) emit(n node, cur value) (isNull bool, err error) {
 // write writes a value that was evaluated.
 func (ev *evaluator) write(n node, v value) error {
 	if v.built != nil && (v.k == jsontape.Array || v.k == jsontape.Object) {
-		if v.within(maxOutput-(len(ev.out)-ev.start)) < 0 {
+		if v.within(ev.limit-(len(ev.out)-ev.start)) < 0 {
 			return ev.tooLong(n)
 		}
 	}
 	ev.out = v.append(ev.out)
-	if len(ev.out)-ev.start > maxOutput {
+	if len(ev.out)-ev.start > ev.limit {
 		return ev.tooLong(n)
 	}
 	return nil
 }
 
 func (ev *evaluator) tooLong(n node) error {
-	return ev.fail(n, CodeLimit, "the result is longer than %d bytes", maxOutput)
+	return ev.fail(n, CodeLimit, "the result is longer than %d bytes", ev.limit)
 }
 
 func (ev *evaluator) emitProjection(n *projectNode, cur value) (bool, error) {
@@ -195,7 +195,7 @@ func (ev *evaluator) emitLookup(n *hashNode, cur jsontape.Value) error {
 		ev.out = v.AppendCompact(ev.out)
 	}
 	ev.out = append(ev.out, '}')
-	if len(ev.out)-ev.start > maxOutput {
+	if len(ev.out)-ev.start > ev.limit {
 		return ev.tooLong(n)
 	}
 	return ev.charge(n, len(n.members)+cur.Len()>>walkShift)

@@ -6,15 +6,20 @@ import (
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 )
 
-// maxOutput bounds the JSON text of a result, and of any string made on the
-// way, in bytes: what a tape could read again.
-const maxOutput = jsontape.MaxBytes
+// limitFor bounds the JSON text of a result, and of any string made on the way,
+// in bytes: four times the document is more than a rule has reason to make of
+// a large one.
+func limitFor(v jsontape.Value) int {
+	start, end := v.Span()
+	return min(32<<20+4*(end-start), jsontape.MaxBytes)
+}
 
 // evaluator holds one evaluation.
 type evaluator struct {
 	root  value
 	vars  []value
 	steps int // what may still be done; every node, element and comparison takes one
+	limit int // of the result, and of every string, in bytes
 	out   []byte
 	start int // of the result in out
 }

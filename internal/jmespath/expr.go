@@ -34,7 +34,7 @@ func (e *Expr) Search(v jsontape.Value) (Result, error) {
 	if err != nil {
 		return Result{null}, err
 	}
-	if got.within(maxOutput) < 0 {
+	if got.within(ev.limit) < 0 {
 		return Result{null}, ev.tooLong(e.root)
 	}
 	return Result{got}, nil
@@ -53,7 +53,7 @@ func (e *Expr) AppendJSON(dst []byte, v jsontape.Value) ([]byte, error) {
 }
 
 func (e *Expr) evaluator(v jsontape.Value) *evaluator {
-	ev := &evaluator{root: fromTape(v), steps: stepsFor(v)}
+	ev := &evaluator{root: fromTape(v), steps: stepsFor(v), limit: limitFor(v)}
 	if e.slots > 0 {
 		ev.vars = make([]value, e.slots)
 	}

@@ -34,8 +34,8 @@ func (c *call) texts(n int) ([][]byte, error) {
 
 // room is the error if a string of n bytes is too long to make.
 func (c *call) room(n int) error {
-	if n > maxOutput {
-		return c.fail(CodeLimit, "the string would be longer than %d bytes", maxOutput)
+	if n > c.ev.limit {
+		return c.fail(CodeLimit, "the string would be longer than %d bytes", c.ev.limit)
 	}
 	return c.ev.charge(c.node, n>>walkShift)
 }
@@ -84,7 +84,7 @@ func callToString(c *call) (value, error) {
 	if v.k == jsontape.String {
 		return v, nil
 	}
-	n := maxOutput - v.within(maxOutput)
+	n := c.ev.limit - v.within(c.ev.limit)
 	if err := c.room(n); err != nil {
 		return null, err
 	}
@@ -251,7 +251,7 @@ func (c *call) pad(left bool) (value, error) {
 	if n <= 0 {
 		return c.args[0], nil
 	}
-	if n > maxOutput {
+	if n > c.ev.limit {
 		return null, c.room(n)
 	}
 	if err := c.room(len(s) + n*len(with)); err != nil {

@@ -404,8 +404,10 @@ func (p *parser) slice(pos int, left node) (node, error) {
 			case 2:
 				s.step = n
 			}
-		case p.cur.kind == tokColon:
+		case part == 2 && (p.cur.kind == tokColon || p.before.kind == tokNumber):
 			return nil, p.unexpected("']'")
+		case p.before.kind == tokNumber:
+			return nil, p.unexpected("':' or ']'")
 		default:
 			return nil, p.unexpected("a number, ':' or ']'")
 		}

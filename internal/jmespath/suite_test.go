@@ -150,8 +150,8 @@ func evaluate(expression string, v jsontape.Value) (result, code string, err err
 		panic("Search and AppendJSON disagree over " + expression)
 	}
 	if err != nil {
-		var bad *EvalError
-		if !errors.As(err, &bad) || string(out) != "x" || err.Error() != err2.Error() {
+		var bad, other *EvalError
+		if !errors.As(err, &bad) || !errors.As(err2, &other) || string(out) != "x" || bad.Code != other.Code || bad.Offset > len(expression) {
 			panic("an error of an evaluation that is not as documented: " + err.Error())
 		}
 		return "", bad.Code, err

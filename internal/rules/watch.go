@@ -100,11 +100,12 @@ func (w *Watcher) run(ctx context.Context, events *fsnotify.Watcher) {
 	defer close(w.done)
 	var changes <-chan fsnotify.Event
 	var faults <-chan error
+	var names map[string]bool
 	interval := lookBlind
 	if events != nil {
 		defer events.Close()
 		changes, faults, interval = events.Events, events.Errors, lookAgain
-		follow(events, w.path)
+		names = follow(events, w.path)
 	}
 	look := time.NewTicker(interval)
 	defer look.Stop()
@@ -115,10 +116,13 @@ func (w *Watcher) run(ctx context.Context, events *fsnotify.Watcher) {
 		select {
 		case <-ctx.Done():
 			return
-		case _, open := <-changes:
+		case event, open := <-changes:
 			if !open {
 				changes = nil
 				continue
+			}
+			if !names[event.Name] {
+				continue // a neighbour, perhaps a busy one
 			}
 			now := time.Now()
 			if deadline.IsZero() {
@@ -134,47 +138,53 @@ func (w *Watcher) run(ctx context.Context, events *fsnotify.Watcher) {
 			quiet.Reset(settle)
 		case <-quiet.C:
 			deadline = time.Time{}
-			w.again(events)
+			names = w.again(events)
 		case <-look.C:
-			w.again(events)
+			names = w.again(events)
 		}
 	}
 }
 
-func (w *Watcher) again(events *fsnotify.Watcher) {
+func (w *Watcher) again(events *fsnotify.Watcher) (names map[string]bool) {
 	if events != nil {
-		follow(events, w.path)
+		names = follow(events, w.path)
 	}
 	w.reload()
+	return names
 }
 
 // follow watches the directory of path and, where path leads through symbolic
 // links, those of each link and of the file: a ConfigMap is changed by
 // swapping a link two steps away. Directories, since a file that is replaced
-// takes its own watch with it. Watching one twice does nothing.
-func follow(events *fsnotify.Watcher, path string) {
+// takes its own watch with it. Watching one twice does nothing. It returns the
+// names whose events count.
+func follow(events *fsnotify.Watcher, path string) map[string]bool {
+	names := map[string]bool{}
+	add := func(path string) {
+		dir := filepath.Dir(path)
+		_ = events.Add(dir) // one that cannot be watched is found by looking again
+		names[dir], names[path] = true, true
+	}
 	for range 16 { // longer chains are loops
 		dir := filepath.Dir(path)
-		if dir, err := filepath.EvalSymlinks(dir); err == nil {
-			_ = events.Add(dir)
-		}
-		for up := dir; ; up = filepath.Dir(up) {
+		for up := dir; up != filepath.Dir(up); up = filepath.Dir(up) {
 			if info, err := os.Lstat(up); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-				_ = events.Add(filepath.Dir(up))
+				add(up)
 			}
-			if up == filepath.Dir(up) {
-				break
-			}
+		}
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			add(filepath.Join(real, filepath.Base(path)))
 		}
 		target, err := os.Readlink(path)
 		if err != nil {
-			return
+			break
 		}
 		if !filepath.IsAbs(target) {
 			target = filepath.Join(dir, target)
 		}
 		path = target
 	}
+	return names
 }
 
 // reload reads the file, and puts its rules in force if they are good and

@@ -198,6 +198,16 @@ func explain(err error) error {
 
 func (db *database) close() error {
 	var errs []error
+	// SQLite keeps a connection's files open for as long as it has statements,
+	// and database/sql does not close those that were prepared on a Conn.
+	db.mu.Lock()
+	for _, m := range []map[string]*sql.Stmt{db.reads, db.writes} {
+		for _, st := range m {
+			errs = append(errs, st.Close())
+		}
+		clear(m)
+	}
+	db.mu.Unlock()
 	if db.r != nil {
 		errs = append(errs, db.r.Close())
 	}

@@ -160,6 +160,9 @@ func (w *Watcher) again(events *fsnotify.Watcher) (names map[string]bool) {
 // names whose events count.
 func follow(events *fsnotify.Watcher, path string) map[string]bool {
 	names := map[string]bool{}
+	if abs, err := filepath.Abs(path); err == nil { // events have the watched directory's path
+		path = abs
+	}
 	add := func(path string) {
 		dir := filepath.Dir(path)
 		_ = events.Add(dir) // one that cannot be watched is found by looking again

@@ -138,6 +138,15 @@ func TestWatchRED51(t *testing.T) {
 		}
 	})
 
+	t.Run("RED-51 a relative path", func(t *testing.T) {
+		t.Chdir(t.TempDir())
+		write(t, "rules.yaml", first)
+		w, _ := watch(t, "rules.yaml")
+		changes := w.Changes()
+		write(t, "rules.yaml", second)
+		wait(t, changes, "the change")
+	})
+
 	t.Run("RED-51 a link to a file elsewhere", func(t *testing.T) {
 		target, path := filepath.Join(t.TempDir(), "mine.yaml"), filepath.Join(t.TempDir(), "rules.yaml")
 		write(t, target, first)

@@ -150,9 +150,22 @@ func (w *writer) cleanKeyword(in jsontape.Value, keyword string, value jsontape.
 	case "items":
 		return value.Kind() != jsontape.Array && !in.Get("prefixItems").Exists() && w.walkClean(value, seen)
 	case "properties", "patternProperties", "additionalProperties", "allOf", "anyOf", "$defs", "definitions":
-		clean := true
+		clean := !w.strip || keyword != "properties" || bareData(value)
 		eachSchema(keyword, value, func(s jsontape.Value) { clean = clean && w.walkClean(s, seen) })
 		return clean
 	}
 	return strings.HasPrefix(keyword, "x-")
+}
+
+// bareData reports whether the members whose strings strip may replace are
+// bound by nothing but types.
+func bareData(properties jsontape.Value) bool {
+	for _, name := range [...]string{"data", "blob"} {
+		for it := properties.Get(name).Iter(); it.Next(); {
+			if key := it.Key().Str(); key != "type" && key != "description" && key != "title" {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -2,8 +2,6 @@ package schema
 
 import (
 	"bytes"
-	"slices"
-	"strings"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/schema/schemadoc"
@@ -23,7 +21,9 @@ const (
 )
 
 const (
+	noteName  = "_spillway"
 	noteKey   = `"_spillway"`
+	movedKey  = `"_spillway_upstream"` // where the upstream's own member of that name goes
 	noteField = `"_spillway":{"type":"string"}`
 
 	maxNodes   = 20_000 // schemas relaxed for one listed schema
@@ -33,11 +33,10 @@ const (
 
 // rooted is how a schema at the root of a branch is written.
 type rooted struct {
-	mode   mode
-	top    bool     // the branch itself, not a part of it
-	noted  bool     // _spillway is required
-	typed  bool     // say type object: the listed root does not
-	merged []string // members that always fields are merged into
+	mode  mode
+	top   bool // the branch itself, not a part of it
+	noted bool // _spillway is required
+	typed bool // say type object: the listed root does not
 }
 
 // relax writes a schema that every value valid under v satisfies after any
@@ -110,8 +109,12 @@ func (w *writer) members(s *assembly, v jsontape.Value, r rooted, depth int) {
 	names := v.Get("required")
 	if names.Kind() == jsontape.Array {
 		for it := names.Iter(); it.Next(); {
-			if it.Value().Kind() == jsontape.String {
-				required.add(it.Value().AppendCompact(nil))
+			switch name := it.Value(); {
+			case name.Kind() != jsontape.String:
+			case r.mode != inner && name.Is(noteName):
+				required.add([]byte(movedKey))
+			default:
+				required.add(name.AppendCompact(nil))
 			}
 		}
 	}
@@ -129,16 +132,15 @@ func (w *writer) members(s *assembly, v jsontape.Value, r rooted, depth int) {
 			name := key.Str()
 			switch {
 			case schemadoc.Key(of.Get(name)) != schemadoc.Key(value): // a later duplicate counts
-			case r.mode != inner && name == "_spillway":
 			case r.mode == keptRoot && !requires(names, name): // an always field may stand in its place
+			case w.strip && (name == "data" || name == "blob"):
+				properties.add(append(append(key.AppendCompact(nil), ':'), onlyTypes(value)...))
 			default:
-				b := append(key.AppendCompact(nil), ':')
-				if r.mode == keptRoot && slices.Contains(r.merged, name) {
-					b = append(b, "{}"...)
-				} else {
-					b = append(b, w.relax(value, depth+1)...)
+				b := key.AppendCompact(nil)
+				if r.mode != inner && name == noteName {
+					b = []byte(movedKey)
 				}
-				properties.add(b)
+				properties.add(append(append(b, ':'), w.relax(value, depth+1)...))
 			}
 		}
 	}
@@ -277,11 +279,16 @@ func (w *writer) untouched(v jsontape.Value) bool {
 	if v.Kind() != jsontape.String {
 		return !v.IsContainer()
 	}
-	s := v.Str()
-	if w.strip && (len(s) > shortConst/2 || strings.HasPrefix(s, "data:")) {
-		return false // may be taken for base64
+	return len(v.Raw())-2 <= shortConst
+}
+
+// onlyTypes relaxes the schema of a string that strip may replace.
+func onlyTypes(v jsontape.Value) []byte {
+	var s assembly
+	if !v.Get("$ref").Exists() {
+		s.types(v)
 	}
-	return len(s) <= shortConst
+	return s.bytes()
 }
 
 // typesOf returns the value of a type keyword for what these values are.

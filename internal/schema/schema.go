@@ -17,10 +17,6 @@ import (
 type Options struct {
 	// Keep is the projection; nil if the rule has none.
 	Keep *jmespath.Expr
-	// Always holds the names and dotted paths of the rule that survive the
-	// projection. "!name" and the built-in names, which are all top-level
-	// scalars or members of their own, may be left out.
-	Always []string
 	// HasRows reports that max_rows or rows is set.
 	HasRows bool
 	// MaxBytes reports that the rule has a cap.
@@ -63,8 +59,8 @@ const (
 // SUMMARY stands for the structural summary of a payload that does not fit.
 //
 // It returns nil where upstream is no schema (absent, or neither an object
-// nor a boolean), and upstream's own bytes where no rule changes what is valid:
-// the caller then leaves the tool as it is. A schema over 1 MiB, nested deeper
+// nor a boolean), and upstream's own bytes where no rule changes
+// structuredContent: the caller then leaves the tool as it is. A schema over 1 MiB, nested deeper
 // than 200, or with a reference that leads nowhere is listed as {"type":
 // "object"} alone. The same arguments give the same bytes.
 //
@@ -79,7 +75,7 @@ func RewriteOutput(upstream jsontape.Value, opts ...Options) []byte {
 	for _, opt := range opts {
 		w.modern = w.modern || opt.Modern
 		w.strip = w.strip || opt.Strip
-		changes = changes || Changes(opt) && !(opt.onlyStrip() && !w.touchesStrings())
+		changes = changes || Changes(opt)
 	}
 	if !changes {
 		return upstream.Raw()
@@ -93,20 +89,17 @@ func RewriteOutput(upstream jsontape.Value, opts ...Options) []byte {
 	return []byte(openLegacy)
 }
 
-func (opt Options) onlyStrip() bool { return opt.Keep == nil && !opt.HasRows && !opt.MaxBytes }
-
 // writer makes one listed schema.
 type writer struct {
 	doc    *schemadoc.Doc
 	modern bool
 	object bool // the upstream's root is an object in any case
-	strip  bool // strings may be replaced whole
+	strip  bool // data strings may be replaced, whatever their length
 
 	targets map[*byte]bool // what references of UPSTREAM lead to
 	lost    bool           // UPSTREAM cannot be moved
 
-	touches   uint8 // what touchesStrings found: 0 nothing yet, 1 no, 2 yes
-	budget    int   // schemas to relax
+	budget    int // schemas to relax
 	cleanings int
 	clean     map[*byte]bool
 	busy      map[*byte]bool   // at the root of a branch, being followed

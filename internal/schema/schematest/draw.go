@@ -184,7 +184,7 @@ func (g *generator) array(depth int) drawn {
 		n := rapid.IntRange(0, 3).Draw(t, "length")
 		if depth > 6 {
 			n = 0
-		} else if depth < 3 && chance(t, "long array", 25) {
+		} else if depth < 3 && chance(t, "long array", 40) {
 			n = rapid.IntRange(10, 40).Draw(t, "length")
 		}
 		var parts []string
@@ -271,7 +271,7 @@ func anyString(t *rapid.T, depth int) string {
 	switch rapid.IntRange(0, 9).Draw(t, "string") {
 	case 0:
 		return `""`
-	case 1, 2:
+	case 1, 2, 7:
 		return quote(strings.Repeat("x", rapid.IntRange(60, 3000).Draw(t, "length")))
 	case 3:
 		return quote(strings.Repeat("line of text\n", rapid.IntRange(2, 200).Draw(t, "lines")))

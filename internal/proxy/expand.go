@@ -16,12 +16,12 @@ const expandName = rules.ExpandName
 // expandDefinition is the tool as tools/list shows it, at most 140 tokens
 // (RED-25).
 const expandDefinition = `{"name":"reducer_expand",` +
-	`"description":"Get back what a result left out. ref: the r_… id it names, or a continuation_token. Narrow by rows, fields, query or lines; ref alone returns everything, in parts if large.",` +
+	`"description":"Get back what a result left out. ref: its r_ id, or a continuation_token. Narrow by rows (26-50, 26-, -10), fields (names or paths), query (JMESPath) or lines; else all, in parts if large.",` +
 	`"inputSchema":{"type":"object","properties":{` +
 	`"ref":{"type":"string"},` +
-	`"rows":{"type":"string","description":"26-50, 26- or -10"},` +
+	`"rows":{"type":"string"},` +
 	`"fields":{"type":"array","items":{"type":"string"}},` +
-	`"query":{"type":"string","description":"JMESPath"},` +
+	`"query":{"type":"string"},` +
 	`"lines":{"type":"string"},` +
 	`"block":{"type":"integer"},` +
 	`"offset":{"type":"integer"}},` +

@@ -21,7 +21,7 @@ const (
 )
 
 // classText holds the classes of all code points in order, as runs of a letter
-// (see testdata/peer.mjs) and a length.
+// (see testdata/peer/peer.mjs) and a length.
 //
 //go:embed data/classes.txt
 var classText string

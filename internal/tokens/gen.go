@@ -36,7 +36,7 @@ func main() {
 			log.Fatalf("gen: %v", err)
 		}
 	}
-	runs, err := exec.Command("node", "testdata/peer.mjs", "classes").Output()
+	runs, err := exec.Command("node", "testdata/peer/peer.mjs", "classes").Output()
 	if err != nil {
 		log.Fatalf("gen: node: %v", err)
 	}

@@ -7,23 +7,25 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"strings"
 	"testing"
 )
 
-// peerDir returns the folder under whose node_modules npm gpt-tokenizer is.
-// SPILLWAY_TEST_PEERS names it, or is 1 for the repository's own peers folder.
+// peerDir installs npm gpt-tokenizer, as testdata/peer locks it, into a folder of
+// its own and returns that. It skips the test unless peers were asked for.
 func peerDir(t testing.TB) string {
-	dir := os.Getenv("SPILLWAY_TEST_PEERS")
-	if dir == "" {
-		t.Skip("SPILLWAY_TEST_PEERS is not set: counts are not compared with a running gpt-tokenizer")
+	t.Helper()
+	if os.Getenv("SPILLWAY_TEST_PEERS") != "1" {
+		t.Skip("needs Node, npm and the npm registry, to compare counts with a running gpt-tokenizer: set SPILLWAY_TEST_PEERS=1 to run")
 	}
-	if dir == "1" {
-		dir = "../../peers"
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/peer")); err != nil {
+		t.Fatal(err)
 	}
-	pkg := filepath.Join(dir, "node_modules", "gpt-tokenizer")
-	if _, err := os.Stat(pkg); err != nil {
-		t.Skipf("%s is not there: counts are not compared with a running gpt-tokenizer", pkg)
+	cmd := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("npm ci: %v: %s", err, out)
 	}
 	return dir
 }
@@ -32,16 +34,13 @@ func peerDir(t testing.TB) string {
 type peer struct {
 	in  io.WriteCloser
 	out *bufio.Scanner
+
+	unicode string // version of its node's tables
 }
 
 func startPeer(t testing.TB) *peer {
-	dir := peerDir(t)
-	script, err := filepath.Abs("testdata/peer.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("node", script, "count")
-	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	cmd := exec.Command("node", "peer.mjs", "count")
+	cmd.Dir, cmd.Stderr = peerDir(t), os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +53,11 @@ func startPeer(t testing.TB) *peer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { in.Close(); cmd.Wait() })
-	return &peer{in, bufio.NewScanner(out)}
+	version, err := exec.Command("node", "-p", "process.versions.unicode").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &peer{in, bufio.NewScanner(out), strings.TrimSpace(string(version))}
 }
 
 // counts returns what the peer counts: cl100k_base, o200k_base.

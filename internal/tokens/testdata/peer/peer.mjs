@@ -1,14 +1,13 @@
-// The counting peer: npm gpt-tokenizer, run from the folder that holds it.
+// The counting peer: npm gpt-tokenizer, as package-lock.json beside this has it.
 //
 //   node peer.mjs classes                 the runs of character classes of this Node's Unicode
-//   node peer.mjs count  < texts.jsonl    one [cl100k, o200k] a line for one JSON text a line
+//   node peer.mjs count  < texts          one [cl100k, o200k] a line for one text a line
 //
 // A text is base64 of UTF-8 bytes; the peer decodes it as a client would, with
 // U+FFFD for what is not UTF-8 and a byte order mark kept. Special tokens count
 // as the ordinary text that they are in a tool's result.
 import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
-import { resolve } from 'node:path'
 
 const mode = process.argv[2]
 
@@ -39,7 +38,7 @@ if (mode === 'classes') {
   out.push(last + run)
   console.log(out.join(' '))
 } else if (mode === 'count') {
-  const require = createRequire(resolve(process.cwd(), 'x.js'))
+  const require = createRequire(import.meta.url)
   const { GptEncoding } = require('gpt-tokenizer/GptEncoding')
   const options = { disallowedSpecial: new Set() }
   const encodings = ['cl100k_base', 'o200k_base'].map((name) =>

@@ -25,10 +25,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Main runs the command line of this process and returns its exit status.
+// Main runs the command line of this process and returns its exit status. The first signal asks the command to end;
+// the second ends the process.
 func Main() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		got := <-signals
+		signal.Stop(signals)
+		cancel(&signalError{got})
+	}()
 	return Run(ctx, os.Args[1:], streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 }
 
@@ -78,7 +86,11 @@ configuration; that is all it takes. See what it does first: spillway demo`,
 	)
 	root.SetHelpCommand(newHelp(s))
 	for _, add := range []func(streams) *cobra.Command{
-		newVersion, newCompletion, newMan,
+		newRun, newDemo,
+		newCheck, newFmt, newExplain, newReduce, newDryRun,
+		newStash, newStats,
+		newBench, newVersion, newCompletion, newMan,
+		newDemoServer,
 	} {
 		root.AddCommand(add(s))
 	}

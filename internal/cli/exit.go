@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -37,6 +39,18 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
+// signalError says that a signal asked this process to end.
+type signalError struct{ signal os.Signal }
+
+func (e *signalError) Error() string { return e.signal.String() }
+
+func (e *signalError) status() int {
+	if number, ok := e.signal.(syscall.Signal); ok {
+		return exitSignal + int(number)
+	}
+	return exitFailed
+}
+
 // quiet ends the command with a status after it has said everything itself.
 func quiet(status int) error { return &exitError{status: status} }
 
@@ -52,6 +66,10 @@ func report(w io.Writer, err error) int {
 		return exitOK
 	}
 	status := exitFailed
+	var signal *signalError
+	if errors.As(err, &signal) {
+		return signal.status() // whoever sent it knows
+	}
 	var e *exitError
 	if errors.As(err, &e) {
 		status = e.status

@@ -100,7 +100,9 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 		}
 	}
 	for _, group := range cmd.Groups() {
-		list(group.Title, func(sub *cobra.Command) bool { return sub.GroupID == group.ID && (sub.IsAvailableCommand() || sub.Name() == "help") })
+		list(group.Title, func(sub *cobra.Command) bool {
+			return sub.GroupID == group.ID && (sub.IsAvailableCommand() || sub.Name() == "help")
+		})
 	}
 	list("Commands:", func(sub *cobra.Command) bool { return sub.GroupID == "" && sub.IsAvailableCommand() })
 	list("Topics (spillway help TOPIC):", func(sub *cobra.Command) bool { return sub.IsAdditionalHelpTopicCommand() })

@@ -43,16 +43,21 @@ func (p *page) block(s string) {
 	p.printf("\n")
 }
 
-// wrapped prints s in lines of the page's width, broken behind one of the characters of at.
+// wrapped prints s in lines of the page's width, broken behind one of the characters of at; a piece that is longer
+// than a line is cut.
 func (p *page) wrapped(s, at string) {
 	var lines strings.Builder
-	for room := width - len(indent); len(s) > room; {
+	room := width - len(indent)
+	for len(s) > room {
 		cut := strings.LastIndexAny(s[:room], at) + 1
 		if cut == 0 {
-			cut = strings.IndexAny(s, at) + 1
-		}
-		if cut == 0 {
-			break
+			next := strings.IndexAny(s, at) + 1
+			if next == 0 {
+				next = len(s)
+			}
+			lines.WriteString(s[:room-1] + "…\n")
+			s = s[next:]
+			continue
 		}
 		lines.WriteString(strings.TrimRight(s[:cut], " ") + "\n")
 		s = s[cut:]
@@ -92,7 +97,7 @@ func (p *page) compare(ctx context.Context, direct, through *process, number, to
 	b, a := counter.Count([]byte(before.Text)), counter.Count([]byte(after.Text))
 	p.printf("   %-18s %12s %12s\n", "", "bytes", "tokens")
 	p.printf("   %-18s %12s %12s\n", "the server sends", grouped(len(before.Text)), grouped(b))
-	p.printf("   %-18s %12s %12s   %s of the tokens saved\n", "the model reads", grouped(len(after.Text)), grouped(a), percent(b-a, b))
+	p.printf("   %-18s %12s %12s   %s of the tokens are saved\n", "the model reads", grouped(len(after.Text)), grouped(a), percent(b-a, b))
 	if len(before.Structured) > 0 {
 		p.printf("\n   The copy in structuredContent: %s bytes before, %s after.\n", grouped(len(before.Structured)), grouped(len(after.Structured)))
 	}

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spillway-mcp/spillway/internal/rules"
+	"github.com/spillway-mcp/spillway/internal/yamlpos"
+)
+
+type checkOptions struct {
+	config string
+	server string
+	live   bool
+	json   bool
+}
+
+func newCheck(s streams) *cobra.Command {
+	var o checkOptions
+	cmd := &cobra.Command{
+		Use:   "check [--live] [FILE] [-- COMMAND [ARG...]]",
+		Short: "Check a rules file, and with --live how it fits a server",
+		Long: `Check a rules file, or without FILE the configuration and its rules. All faults
+are printed with file, line and column. Nothing is started.
+
+With --live the server is started too, by COMMAND or by its entry in the
+configuration (--server), and its tools are listed, not called: which rules
+match none of them, which keep can yield nothing but null under the schema that
+a tool declares.
+
+It exits with 3 where something has to be changed. Warnings do not count.`,
+		Example: `  spillway check rules.yaml
+  spillway check --live rules.yaml -- npx -y @modelcontextprotocol/server-memory`,
+		GroupID: groupRules,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			files, command := splitAtDash(cmd, args)
+			return runCheck(cmd.Context(), s, o, files, command)
+		},
+	}
+	configFlag(cmd, &o.config)
+	cmd.Flags().StringVar(&o.server, "server", "", "with --live: the server, as the rules name it; without it, the name it gives itself")
+	cmd.Flags().BoolVar(&o.live, "live", false, "start the server and compare the rules with its tools")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// splitAtDash returns the arguments before and after "--".
+func splitAtDash(cmd *cobra.Command, args []string) (before, after []string) {
+	if at := cmd.ArgsLenAtDash(); at >= 0 {
+		return args[:at], args[at:]
+	}
+	return args, nil
+}
+
+// checked is what check --json prints; its fields are promised in docs/json.md.
+type checked struct {
+	OK       bool            `json:"ok"`
+	Files    []checkedFile   `json:"files"`
+	Problems []yamlpos.Error `json:"problems"`
+	Warnings []yamlpos.Error `json:"warnings"`
+	Live     *live           `json:"live"`
+
+	set *rules.Set
+}
+
+type checkedFile struct {
+	File string `json:"file"`
+	Kind string `json:"kind"` // "rules" or "config"
+}
+
+func runCheck(ctx context.Context, s streams, o checkOptions, files, command []string) error {
+	switch {
+	case len(files) > 1:
+		return usageError("%d files given; one is allowed", len(files))
+	case len(command) > 0 && !o.live:
+		return usageError("a COMMAND is only started with --live")
+	}
+	c := &checked{Files: []checkedFile{}, Problems: []yamlpos.Error{}, Warnings: []yamlpos.Error{}}
+	if err := c.read(o.config, files); err != nil {
+		return err
+	}
+	if o.live && len(c.Problems) == 0 {
+		server, argv, env, err := liveCommand(o, command)
+		if err != nil {
+			return err
+		}
+		if c.Live, err = checkLive(ctx, s, c.set, server, argv, env); err != nil {
+			return err
+		}
+	}
+	c.OK = len(c.Problems) == 0 && (c.Live == nil || len(c.Live.Findings) == 0)
+	write := c.write
+	if o.json {
+		write = func(w io.Writer) error { return writeJSON(w, c) }
+	}
+	if err := write(s.Out); err != nil {
+		return err
+	}
+	if !c.OK {
+		return quiet(exitFaults)
+	}
+	return nil
+}
+
+// read reads the rules file given, else the configuration with its rules, and collects what is wrong in them.
+func (c *checked) read(config string, files []string) error {
+	var err error
+	if len(files) == 1 {
+		c.Files = append(c.Files, checkedFile{files[0], "rules"})
+		c.set, err = rules.Load(files[0])
+	} else {
+		var set *settings
+		if set, err = loadConfig(config); err == nil {
+			if set.File != "" {
+				c.Files = append(c.Files, checkedFile{set.File, "config"})
+			}
+			c.Warnings = append(c.Warnings, set.Warnings...)
+			if set.RulesFile != "" {
+				c.Files = append(c.Files, checkedFile{set.RulesFile, "rules"})
+			}
+			c.set, err = set.rules("")
+		}
+	}
+	var faults yamlpos.Errors
+	if errors.As(err, &faults) {
+		c.Problems = append(c.Problems, faults...)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.Warnings = append(c.Warnings, c.set.Warnings()...)
+	return nil
+}
+
+func (c *checked) write(w io.Writer) error {
+	var b strings.Builder
+	for _, problem := range c.Problems {
+		fmt.Fprintln(&b, problem.Error())
+	}
+	for _, warning := range c.Warnings {
+		fmt.Fprintln(&b, "warning: "+warning.Error())
+	}
+	if c.Live != nil {
+		c.Live.write(&b)
+	}
+	if len(c.Problems) == 0 {
+		names := make([]string, 0, len(c.Files))
+		for _, file := range c.Files {
+			names = append(names, file.File)
+		}
+		if len(names) == 0 {
+			names = []string{"the built-in rules"}
+		}
+		fmt.Fprintf(&b, "%s: no faults", strings.Join(names, ", "))
+		if n := len(c.set.Servers()); n > 0 {
+			fmt.Fprintf(&b, "; rules for %s", strings.Join(c.set.Servers(), ", "))
+		}
+		b.WriteString("\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/proxy"
+	"github.com/spillway-mcp/spillway/internal/rules"
+	"github.com/spillway-mcp/spillway/internal/stash"
+	"github.com/spillway-mcp/spillway/internal/tokens"
+	"github.com/spillway-mcp/spillway/internal/upstream"
+)
+
+type runOptions struct {
+	config  string
+	rules   string
+	server  string
+	verbose bool
+}
+
+func newRun(s streams) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run [--server NAME] [--rules FILE] [-c FILE] -- COMMAND [ARG...]",
+		Short: "Stand in front of an MCP server's command",
+		Long: `Start an MCP server and stand between it and the client on stdin and stdout.
+Put "spillway run --" in front of the server's command in your client's
+configuration; nothing else has to change.
+
+Results are reduced by the rules, and the model gets back what was cut with the
+tool reducer_expand. Everything else passes byte for byte. Without a rules file
+a result is cut at 20,000 bytes. A rules file that changes is picked up; one
+that breaks is reported on stderr, and the last good rules stay.
+
+Rules belong to a server's name: that of --server, else the one the server
+gives itself. With --server alone, the command is that of its entry in the
+configuration.
+
+The server and all that it starts end with this process. See help exit-codes
+for what this process ends with.`,
+		Example: `  spillway run -- npx -y @modelcontextprotocol/server-filesystem ~/notes
+  spillway run --server github --rules rules.yaml -- github-mcp-server stdio`,
+		GroupID: groupUse,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			before, command := splitAtDash(cmd, args)
+			if len(before) > 0 {
+				return usageError("put -- between the flags of spillway and the command of the server: %s -- %s", cmd.CommandPath(), before[0])
+			}
+			return runRun(cmd.Context(), s, o, command)
+		},
+	}
+	configFlag(cmd, &o.config)
+	rulesFlag(cmd, &o.rules)
+	cmd.Flags().StringVar(&o.server, "server", "", "the server, as the rules name it; without it, the name it gives itself")
+	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "talk about every call on stderr")
+	return cmd
+}
+
+func runRun(ctx context.Context, s streams, o runOptions, command []string) error {
+	level := slog.LevelInfo
+	if o.verbose {
+		level = slog.LevelDebug
+	}
+	log := newLog(s.Err, level)
+	set, err := loadConfig(o.config)
+	if err != nil {
+		return fileError(err)
+	}
+	argv, env, err := o.command(set, command)
+	if err != nil {
+		return err
+	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	watcher, err := set.watchRules(watching, o.rules, log)
+	if err != nil {
+		return fileError(err)
+	}
+	counter, err := tokens.ByName(set.Ledger.Estimator)
+	if err != nil {
+		return err
+	}
+	child, err := startChild(argv, env, s.Err)
+	if err != nil {
+		return err
+	}
+	store := openForRun(set, log)
+	if store != nil {
+		defer store.Close()
+	}
+	account, err := ledger.Open(set.Ledger.Path, log)
+	if err != nil {
+		log.Warn("the ledger cannot be opened, so nothing is booked", "error", err)
+	}
+	defer account.Close()
+
+	opt := proxy.Options{
+		In: s.In, Out: s.Out, Upstream: child,
+		Server: o.server, Rules: watcher.Current, RulesChanged: watcher.Changes(),
+		Caller: localCaller(), Expand: set.Expand, ExpandBudget: set.ExpandBudget, ResourceLink: set.ResourceLink,
+		Ledger: account, Counter: counter, MaxFrame: set.MaxFrame, Log: log,
+	}
+	if store != nil { // a nil *stash.Store in the interface would not be nil
+		opt.Stash = store
+	}
+	return runEnd(ctx, proxy.Serve(ctx, opt))
+}
+
+// command is what to start: the command line's, else that of the configured server.
+func (o *runOptions) command(set *settings, command []string) (argv, env []string, err error) {
+	if len(command) > 0 {
+		return command, nil, nil
+	}
+	if o.server == "" {
+		return nil, nil, usageError("no COMMAND given: spillway run -- COMMAND [ARG...]")
+	}
+	return set.command(o.server)
+}
+
+// openForRun opens the stash. Without one a session runs all the same: nothing is cut that could not be got back.
+func openForRun(set *settings, log *slog.Logger) *stash.Store {
+	o := set.Stash
+	o.Log = log
+	store, err := stash.Open(set.StashDir, o)
+	if err != nil {
+		log.Warn("the stash cannot be opened, so results pass whole", "error", err)
+		return nil
+	}
+	return store
+}
+
+// watchRules watches the rules file given, else that of the configuration.
+func (s *settings) watchRules(ctx context.Context, file string, log *slog.Logger) (*rules.Watcher, error) {
+	if file == "" {
+		file = s.RulesFile
+	}
+	if file != "" {
+		return rules.Watch(ctx, file, log)
+	}
+	set, err := s.rules("")
+	if err != nil {
+		return nil, err
+	}
+	return rules.Static(set), nil
+}
+
+// runEnd makes the exit status of run: the server's where it ended by itself, the signal's where one ended us.
+func runEnd(ctx context.Context, err error) error {
+	var exit *upstream.ExitError
+	if errors.As(err, &exit) {
+		if exit.Status() == 0 {
+			return nil
+		}
+		return withStatus(exit.Status(), exit)
+	}
+	if err == nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"testing"
+	"time"
 )
 
 // gcQuota is the cleaner's quota, far below that of those who put: it evicts
@@ -117,6 +118,76 @@ func TestK35_AnotherProcessEvictsWhatIsPutAgain(t *testing.T) {
 		}
 	}
 	consistent(t, s)
+}
+
+// Two stores in one process lock each other out as two processes do, and let
+// us stop one of them at the worst moment.
+
+func TestK35_CleaningUpBetweenRenameAndCommit(t *testing.T) {
+	dir := t.TempDir()
+	a, b := open(t, dir, Options{}), open(t, dir, Options{})
+	p, err := a.pack(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.discard()
+	e := entry("a", file)
+	err = a.update(t.Context(), func(x *tx) error {
+		if _, err := a.enter(x, &e, p, nil); err != nil {
+			return err
+		}
+		// The file is in place, and no row that b can see claims it.
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		var r GCReport
+		if err := b.gcFiles(ctx, &r); err == nil || r != (GCReport{}) {
+			t.Errorf("b cleaned up without the lock: %+v, %v", r, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantBytes(t, b, "a", e.Ref, file)
+	consistent(t, a)
+}
+
+func TestK35_PutAgainBeforeItsFileIsDeleted(t *testing.T) {
+	dir := t.TempDir()
+	a, b := open(t, dir, Options{}), open(t, dir, Options{})
+	e := put(t, a, "a", file)
+	err := a.update(t.Context(), func(x *tx) error {
+		_, err := x.evict(0, 0, 1)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantExpired(t, b, "a", e.Ref, e.Tool)
+	put(t, b, "a", file) // a has not come to deleting the file
+	a.sweepSome(t.Context())
+	if _, err := a.GC(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantBytes(t, a, "a", e.Ref, file)
+	consistent(t, a)
+}
+
+func TestK35_EvictedWhileItIsRead(t *testing.T) {
+	s := open(t, t.TempDir(), Options{})
+	e := put(t, s, "a", file)
+	l, err := s.look(t.Context(), s.db, "a", e.Ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.max = 0
+	if _, err := s.GC(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.readFile(l); err != errLost { // Get then looks again
+		t.Errorf("got %v", err)
+	}
+	wantExpired(t, s, "a", e.Ref, e.Tool)
 }
 
 // Several processes may meet a directory that none has used yet.

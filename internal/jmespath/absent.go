@@ -10,14 +10,14 @@ func (s Shape) Absent(v jsontape.Value) (absent []Field, rows int, err error) {
 	missing := make([]bool, len(s.Fields))
 	left := 0
 	for i, f := range s.Fields {
-		if missing[i] = f.Path != nil; missing[i] {
+		if missing[i] = f.path != nil; missing[i] {
 			left++
 		}
 	}
 	look := func(row value) {
 		rows++
 		for i := 0; i < len(missing) && left > 0; i++ {
-			if missing[i] && row.has(s.Fields[i].Path) {
+			if missing[i] && row.has(s.Fields[i].path) {
 				missing[i] = false
 				left--
 			}

@@ -29,13 +29,16 @@ type Shape struct {
 // Field is one selected member.
 type Field struct {
 	Name string
-	// Path is the plain path that the member is taken from: with Over, from
-	// each of its elements; else from the payload. It is nil where the member
-	// is computed otherwise.
+	// Path is the plain path that the member is taken from: where the result
+	// is Projected from a row, which is an element of Base (of one that is an
+	// array and is flattened, an element of that), else from the payload. It
+	// is nil where the member is computed otherwise.
 	Path []string
 	// Rows is the shape of a member of an unprojected result that is itself
 	// projected, as rows in {n: total, rows: items[*].{path: path}}; else nil.
 	Rows *Shape
+
+	path []string // from an element of Over, or from the payload
 }
 
 // Shape analyses e.
@@ -50,7 +53,10 @@ func (e *Expr) shape(s shape) Shape {
 		out.Over = &Expr{src: format(s.over), root: s.over, slots: e.slots}
 	}
 	for _, f := range s.fields {
-		field := Field{Name: f.name, Path: f.path}
+		field := Field{Name: f.name, path: f.path}
+		if !s.projected || s.whole {
+			field.Path = f.path
+		}
 		if f.inner != nil && f.inner.projected {
 			inner := e.shape(*f.inner)
 			field.Rows = &inner
@@ -65,8 +71,11 @@ type shape struct {
 	base      node
 	aligned   bool
 	projected bool
-	over      node
-	fields    []shapeField
+	// whole reports that the rows are elements of base, or of its elements;
+	// with fields, that these are made from such rows.
+	whole  bool
+	over   node
+	fields []shapeField
 }
 
 type shapeField struct {
@@ -174,7 +183,7 @@ func shapeOfProjection(n *projectNode) shape {
 	}
 	from := shapeOf(left)
 	if !from.projected && from.base == nil && n.op != projectObject {
-		from = shape{base: left, aligned: true}
+		from = shape{base: left, aligned: true, whole: true}
 		if call, ok := left.(*callNode); ok && reorders(call) {
 			from.base, from.aligned = call.args[0], false
 		}
@@ -187,14 +196,18 @@ func shapeOfProjection(n *projectNode) shape {
 // projectRows is the shape of a projection over rows.
 func projectRows(n *projectNode, rows shape) shape {
 	s := shape{base: rows.base, aligned: rows.aligned && n.op == projectArray, projected: true}
+	s.whole = rows.whole && rows.fields == nil && n.op != projectObject
 	if _, same := n.right.(*currentNode); same {
-		// A flattened row is another one, unless it is an object.
-		if n.op != projectObject {
-			s.over, s.fields = rows.over, rows.fields
+		// A row of fields is an object, and not flattened further.
+		if rows.fields != nil && n.op != projectObject {
+			s.whole, s.over, s.fields = rows.whole, rows.over, rows.fields
 		}
 		return s
 	}
-	if s.fields = rowFields(n.right); s.fields != nil {
+	s.fields = rowFields(n.right)
+	if s.fields == nil {
+		s.whole = false
+	} else {
 		over := *n
 		over.right = &currentNode{meta{int32(n.right.at()), 1}}
 		s.over = &over
@@ -251,10 +264,8 @@ func shapeOfChain(left, right node, around func(right node) node) shape {
 			of = withoutSlice(of)
 		}
 		if _, ok := of.(*currentNode); ok {
-			s := projectRows(right, shape{base: from.base, aligned: from.aligned})
-			if _, same := right.right.(*currentNode); same && right.op != projectObject {
-				s.over, s.fields = from.over, from.fields
-			} else if s.over != nil {
+			s := projectRows(right, from)
+			if _, same := right.right.(*currentNode); !same && s.over != nil {
 				s.over = around(s.over)
 			}
 			return s
@@ -279,7 +290,7 @@ func shapeOfCall(n *callNode) shape {
 			return shape{base: s.base}
 		}
 		s := shape{base: n.args[1], aligned: true, projected: true, fields: rowFields(n.args[0].(*refNode).of)}
-		if s.fields != nil {
+		if s.whole = s.fields != nil; s.whole {
 			s.over = n.args[1]
 		}
 		return s

@@ -120,11 +120,10 @@ func (t *fieldTree) protected(key, val jsontape.Value) bool {
 	return node != nil && node.leaf
 }
 
-// countLeaves returns how many scalars v holds, empty containers counted as
-// none.
+// countLeaves returns how many scalars other than null v holds.
 func countLeaves(v jsontape.Value) int {
 	if !v.IsContainer() {
-		if v.Exists() {
+		if v.Exists() && v.Kind() != jsontape.Null {
 			return 1
 		}
 		return 0

@@ -403,7 +403,14 @@ func (x *expansion) someRows(sel *fieldSelection, elems []jsontape.Value, from, 
 	}
 	out = closeContainer(out, false)
 	out = append(out, `,"shown":`...)
-	out = jsontape.AppendQuote(out, fmt.Sprintf("%d-%d of %d", min(from+1, to), i, len(elems)))
+	shown := span(from, i)
+	switch i - from {
+	case 0:
+		shown = "none"
+	case 1:
+		shown = strconv.Itoa(i)
+	}
+	out = jsontape.AppendQuote(out, shown+" of "+strconv.Itoa(len(elems)))
 	if i < to {
 		out = append(out, `,"next":`...)
 		out = append(out, x.call(func(q *ExpandRequest) { q.Rows = span(i, to) })...)

@@ -194,7 +194,7 @@ func (j *job) noteOfBlocks(most int) string {
 	if cut > most {
 		parts = append(parts, count(cut-most)+" more blocks are cut likewise.")
 	}
-	if len(j.stripped) > 0 {
+	if len(j.stripped) > 0 && !j.toldInside() {
 		told.stripped = j.stripped
 		var b strings.Builder
 		told.writeStripped(&b, most == 1 || len(j.stripped) > 4)
@@ -207,6 +207,16 @@ func (j *job) noteOfBlocks(most int) string {
 		return j.insideNote()
 	}
 	return strings.Join(parts, " ") + told.pointer(j.refOrNone(), j.env.Expand)
+}
+
+// toldInside reports that the note in structuredContent, which a text block
+// repeats, already tells of everything that was stripped.
+func (j *job) toldInside() bool {
+	if len(j.units) == 0 {
+		return false
+	}
+	u := j.units[0]
+	return u.inside && u.json && u.changed && len(u.blocks) > 0 && len(j.strippedIn) >= len(j.stripped)
 }
 
 // insideNote is the note of a structuredContent that no text block repeats: it

@@ -27,7 +27,7 @@ type fault string
 func (r *Reducer) project(payload jsontape.Value) (*projection, fault) {
 	kept, err := r.keep.AppendJSON(nil, payload)
 	if err != nil {
-		return nil, fault("it failed: " + err.Error())
+		return nil, fault(err.Error())
 	}
 	if string(kept) == "null" {
 		return nil, "it gives null"
@@ -48,7 +48,7 @@ func (r *Reducer) project(payload jsontape.Value) (*projection, fault) {
 	if payload.Kind() == jsontape.Object {
 		p.always, leaves = r.always.appendSelected(nil, payload, p.produced())
 	}
-	p.lossy = countLeaves(p.top)+leaves < countLeaves(payload)
+	p.lossy = len(p.dropped) > 0 || countLeaves(p.top)+leaves < countLeaves(payload)
 	return p, ""
 }
 

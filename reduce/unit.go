@@ -58,9 +58,17 @@ func (j *job) findUnits() {
 		}
 		j.units = append(j.units, u)
 	}
+	kept := false
 	for _, u := range j.units {
 		u.noteOutside = !u.json || !u.inside && len(j.units) > 1
-		u.prepare()
+		if u.json && j.r.keep != nil {
+			u.kept, u.fault = j.r.project(u.inner)
+			kept = kept || u.kept != nil
+		}
+	}
+	for _, u := range j.units {
+		// A remark beside data that was projected is no fault of the rule.
+		u.noJSON = !u.json && j.r.keep != nil && !kept
 	}
 }
 
@@ -166,17 +174,6 @@ func lookThrough(v jsontape.Value) jsontape.Value {
 		}
 	}
 	return v
-}
-
-// prepare applies keep, and reads which arrays are rows.
-func (u *unit) prepare() {
-	if !u.json {
-		u.noJSON = u.j.r.keep != nil
-		return
-	}
-	if u.j.r.keep != nil {
-		u.kept, u.fault = u.j.r.project(u.inner)
-	}
 }
 
 // newCut starts the cut of a JSON payload: rows by count.

@@ -63,6 +63,16 @@ func TestRED43_NumbersKeepTheirDigits(t *testing.T) {
 	})
 }
 
+func TestK22_DigitsThroughAProjection(t *testing.T) {
+	const doc = `{"id":9007199254740993,"n":2005000000,"f":1.0,"e":1e400}`
+	runSearches(t, []searchCase{
+		{"@", doc, doc},
+		{"{id: id, n: n, f: f, e: e}", doc, doc},
+		{"[@][*].{id: id, n: n, f: f, e: e} | [0]", doc, doc},
+		{"merge({id: id}, {n: n, f: f, e: e})", doc, doc},
+	})
+}
+
 func TestRED43_ComparisonsAreExact(t *testing.T) {
 	runSearches(t, []searchCase{
 		{"@ == `9007199254740992`", "9007199254740993", "false"},

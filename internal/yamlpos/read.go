@@ -246,9 +246,10 @@ func (r *reader) scalar(n *Node, t *token.Token) {
 		n.end = quoteEnd(r.src.data, n.start, '\'')
 	default:
 		n.end = min(n.start+len(strings.TrimSpace(t.Origin)), len(r.src.data))
-		// The parser misplaces some plain values over several lines, and keeps
-		// line ends in others.
-		if raw := string(r.src.data[n.start:n.end]); fold(raw) != strings.TrimSpace(t.Value) {
+		// The parser misplaces some plain values over several lines, keeps
+		// line ends in others, and takes "a: b" for a value inside { }.
+		raw := fold(string(r.src.data[n.start:n.end]))
+		if raw != strings.TrimSpace(t.Value) || strings.Contains(raw, ": ") {
 			r.errs.At(n, "put it in quotes", "this value cannot be read for certain")
 		}
 	}

@@ -2,6 +2,7 @@ package jmespath
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 )
@@ -45,7 +46,10 @@ func (e *Expr) Search(v jsontape.Value) (Result, error) {
 // error is as in [Expr.Search]; dst comes back as it was then.
 func (e *Expr) AppendJSON(dst []byte, v jsontape.Value) ([]byte, error) {
 	ev := e.evaluator(v)
-	ev.out, ev.start = dst, len(dst)
+	// Projections keep a few hundredths; room for them at once saves the
+	// doublings up to there.
+	start, end := v.Span()
+	ev.out, ev.start = slices.Grow(dst, min(64+(end-start)/32, 64<<10)), len(dst)
 	if _, err := ev.emit(e.root, ev.root); err != nil {
 		return dst, err
 	}

@@ -315,4 +315,3 @@ func (p *parser) afterDot(power int) (node, error) {
 	}
 	return nil, p.unexpected("a name, '*', '[', '{' or a function")
 }
-

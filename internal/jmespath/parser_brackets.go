@@ -192,4 +192,3 @@ func (p *parser) list() (node, error) {
 		return &listNode{m, items}, err
 	}
 }
-

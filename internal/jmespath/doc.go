@@ -32,4 +32,12 @@
 //     slices with a step of 0 are errors of Compile, wherever they stand.
 //   - length(), reverse(), slices and the string functions count code points;
 //     a lone surrogate escape is one, and so is each byte that is not UTF-8.
+//
+// # Limits
+//
+// An expression nests up to 1,000 levels, in brackets as in chains such as
+// a|a|a. One evaluation takes up to four million steps and 64 more for each
+// token of the document, and makes up to 32 MiB of JSON and four times the
+// document, 256 MiB at most; what goes over is an error with [CodeLimit]. The
+// limits count work, not time: they strike in the same place on any machine.
 package jmespath

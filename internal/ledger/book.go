@@ -35,9 +35,6 @@ func book(r *record, estimator int) booking {
 		reduced:   r.cut || r.stash || string(r.outcome) == OutcomeReduced,
 		failed:    string(r.outcome) == OutcomeError,
 	}
-	if len(r.faults) > 0 {
-		b.faults = r.faultNames()
-	}
 	structured := r.structIn > 0 || r.structOut > 0
 	sIn, sOut, stIn, stOut := r.bytesIn, r.bytesOut, r.tokensIn, r.tokensOut
 	if structured {

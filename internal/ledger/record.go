@@ -96,10 +96,8 @@ func (r *record) scan(line []byte) bool {
 
 // faultNames returns the line's faults; what is not a list of strings has none.
 func (r *record) faultNames() (names []string) {
-	if len(r.faults) > 2 {
-		if json.Unmarshal(r.faults, &names) != nil {
-			return nil
-		}
+	if json.Unmarshal(r.faults, &names) != nil {
+		return nil
 	}
 	return names
 }

@@ -24,6 +24,7 @@ type Tally struct {
 	servers    map[string]*serverGroup
 	sessions   map[string]int32
 	estimators []string
+	faults     map[string][]string // by the bytes of their list, which recur
 
 	last3 struct { // the groups and the session of the line before
 		server, tool, session string
@@ -64,7 +65,7 @@ type saved struct {
 
 // NewTally returns an empty Tally.
 func NewTally() *Tally {
-	return &Tally{all: newGroup(), servers: make(map[string]*serverGroup), sessions: make(map[string]int32)}
+	return &Tally{all: newGroup(), servers: make(map[string]*serverGroup), sessions: make(map[string]int32), faults: make(map[string][]string)}
 }
 
 func newGroup() *group { return &group{sessions: make(map[int32]*saved)} }
@@ -184,6 +185,9 @@ func (t *Tally) add(rec *record) {
 	}
 	b := book(rec, t.estimator(rec.estimator))
 	b.session = session
+	if len(rec.faults) > 2 {
+		b.faults = t.faultNames(rec)
+	}
 	t.all.add(&b)
 	l.s.add(&b)
 	if string(rec.event) != EventList {
@@ -231,4 +235,15 @@ func (t *Tally) estimator(name []byte) int {
 	}
 	t.estimators = append(t.estimators, string(name))
 	return len(t.estimators) - 1
+}
+
+func (t *Tally) faultNames(rec *record) []string {
+	names, ok := t.faults[string(rec.faults)]
+	if !ok {
+		names = rec.faultNames()
+		if len(t.faults) < 1000 {
+			t.faults[string(rec.faults)] = names
+		}
+	}
+	return names
 }

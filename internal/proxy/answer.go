@@ -51,7 +51,7 @@ func (s *session) answerAbandoned() {
 // abandon answers a call that the server will not. One that the client has
 // cancelled it does not wait for.
 func (s *session) abandon(c *call, code int, why string) {
-	if !c.cancelled {
+	if !c.cancelled && c.kind != ownPage {
 		s.fail(c.id, code, "%s", why)
 	}
 	s.accountStopped(c)
@@ -76,7 +76,11 @@ func (s *session) tooLargeFromServer(e *wire.TooLargeError) {
 	if e.ID == nil || e.Method != nil {
 		return
 	}
-	if c := s.take(wire.KeyOf(e.ID)); c != nil {
+	switch c := s.take(wire.KeyOf(e.ID)); {
+	case c == nil:
+	case c.kind == ownPage:
+		s.ownDone()
+	default:
 		s.fail(c.id, CodeTooLarge, "the server's answer of %d bytes is over the limit of %d bytes a message (max_frame)", e.Size, e.Limit)
 		if c.kind == tool {
 			s.accountCall(c, ledger.EventError, ledger.OutcomeError, func(l *ledger.Line) { l.BytesIn = e.Size })

@@ -18,6 +18,7 @@ const (
 	taskResult             // tasks/result: the body is a tool's result
 	taskGet                // tasks/get: the member result is a tool's result
 	listen                 // subscriptions/listen: open for as long as the client likes
+	ownPage                // a tools/list of our own
 )
 
 // call is a request of the client that has no answer yet.
@@ -52,7 +53,6 @@ type toolCall struct {
 
 // toolInfo is what a tool list said of a tool.
 type toolInfo struct {
-	listed bool
 	name   string // as the server knows it
 	schema bool   // it has an output schema
 	ui     bool   // it is an MCP App

@@ -21,6 +21,9 @@ func (s *session) fromClient(f wire.Frame) {
 	case m.Kind == wire.Batch:
 		s.batchFromClient(f)
 	default:
+		if s.early(body, m) {
+			return
+		}
 		if edits, forward := s.upward(body, m); !forward {
 			return
 		} else if len(edits) == 0 {
@@ -112,10 +115,16 @@ func (s *session) upward(body []byte, m wire.Message) (edits []wire.Edit, forwar
 	return nil, true
 }
 
-func (s *session) request(body []byte, m wire.Message) (edits []wire.Edit, forward bool) {
+func newCall(body []byte, m wire.Message) *call {
 	id := bytes.Clone(m.ID.Of(body))
-	c := &call{id: id, key: wire.KeyOf(id), start: time.Now()}
-	c.modern = wire.Path(body, m.Params, "_meta", metaVersion).Present()
+	return &call{
+		id: id, key: wire.KeyOf(id), start: time.Now(),
+		modern: wire.Path(body, m.Params, "_meta", metaVersion).Present(),
+	}
+}
+
+func (s *session) request(body []byte, m wire.Message) (edits []wire.Edit, forward bool) {
+	c := newCall(body, m)
 	switch string(wire.AppendString(nil, m.Method.Of(body))) {
 	case "initialize", "server/discover":
 		c.kind = handshake

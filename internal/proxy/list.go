@@ -130,8 +130,8 @@ func (t *toolList) begin(set *rules.Set) {
 // touches keeps its bytes (RED-39).
 func (s *session) showTool(c *call, server string, body []byte, sp wire.Span) (shown []byte, hide, touched bool) {
 	t := &s.tools
-	nameSp := wire.Member(body, sp, "name")
-	name := wire.Text(nameSp.Of(body))
+	info, nameSp, out := describe(body, sp)
+	name := info.name
 	if !nameSp.Present() {
 		return sp.Of(body), false, false
 	}
@@ -145,10 +145,6 @@ func (s *session) showTool(c *call, server string, body []byte, sp wire.Span) (s
 	if t.rules != nil {
 		rule = t.rules.For(server, name)
 	}
-	meta := wire.Member(body, sp, "_meta")
-	out := wire.Member(body, sp, "outputSchema")
-	info := toolInfo{listed: true, name: name, schema: isObject(body, out),
-		ui: wire.Member(body, meta, "ui").Present() || wire.Member(body, meta, "ui/resourceUri").Present()}
 	if rule != nil && rule.Hide {
 		return nil, true, true
 	}
@@ -179,6 +175,26 @@ func (s *session) showTool(c *call, server string, body []byte, sp wire.Span) (s
 	}
 	slices.SortStableFunc(edits, func(a, b wire.Edit) int { return cmp.Compare(a.Start, b.Start) })
 	return cut(body, sp, edits), false, true
+}
+
+// describe reads a tool's entry in a list.
+func describe(body []byte, sp wire.Span) (info toolInfo, name, out wire.Span) {
+	var meta wire.Span
+	for it := wire.MembersOf(body, sp); it.Next(); {
+		switch k := it.Key(); {
+		case wire.StringIs(k, "name"):
+			name = it.Value()
+		case wire.StringIs(k, "outputSchema"):
+			out = it.Value()
+		case wire.StringIs(k, "_meta"):
+			meta = it.Value()
+		}
+	}
+	return toolInfo{
+		name:   wire.Text(name.Of(body)),
+		schema: isObject(body, out),
+		ui:     wire.Member(body, meta, "ui").Present() || wire.Member(body, meta, "ui/resourceUri").Present(),
+	}, name, out
 }
 
 func (t *toolList) show(as string, info toolInfo) {

@@ -108,6 +108,7 @@ func Serve(ctx context.Context, opt Options) error {
 	alone := false // the server ended, or went silent, and nobody had asked it to
 	select {
 	case cause = <-hungUp:
+		s.own.sent.Wait() // calls that are held back must reach the server first
 		s.up.Close()
 		s.drain(ctx, silent)
 	case <-ctx.Done():
@@ -125,6 +126,7 @@ func Serve(ctx context.Context, opt Options) error {
 		opt.Log.Debug("server's output", "err", err)
 	}
 	close(s.ended)
+	s.own.sent.Wait()
 	s.workers.Wait()
 	s.answerAbandoned()
 	switch {

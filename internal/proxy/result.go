@@ -68,6 +68,9 @@ func (s *session) lookUp(c *call, name string) (*rules.Set, toolInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	info, ok := s.tools.tools[name]
+	if !ok && s.tools.tools == nil {
+		info, ok = s.own.tools[name]
+	}
 	if !ok {
 		info = toolInfo{name: name}
 	}

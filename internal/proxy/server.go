@@ -17,6 +17,10 @@ func (s *session) fromServer(f wire.Frame) {
 		s.batchFromServer(f)
 	default:
 		c, d := s.downward(body, m)
+		if c != nil && c.kind == ownPage {
+			s.ownPage(body, m)
+			return
+		}
 		if d == nil {
 			s.sent(s.down.Forward(f))
 			return

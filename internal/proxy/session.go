@@ -39,6 +39,7 @@ type session struct {
 	tasks     tasks
 	profile   profile
 	tools     toolList
+	own       ownList
 }
 
 // workers bounds the results that are reduced at once: more would hold more
@@ -75,6 +76,10 @@ func (u *upWriter) Close() { _ = u.c.Close() }
 func (s *session) add(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.addLocked(c)
+}
+
+func (s *session) addLocked(c *call) {
 	s.seq++
 	c.seq = s.seq
 	s.pending[c.key] = c
@@ -137,7 +142,7 @@ func (s *session) takeAll() []*call {
 // busy counts the requests that the server works on for the client.
 func (s *session) busy() (n int) {
 	for _, c := range s.pending {
-		if !c.cancelled && c.kind != listen {
+		if !c.cancelled && c.kind != listen && c.kind != ownPage {
 			n++
 		}
 	}

@@ -1,6 +1,8 @@
 package jmespath
 
 import (
+	"slices"
+
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/schema/schemadoc"
 )
@@ -57,6 +59,9 @@ func (in *inference) expand(fs []flat, n jsontape.Value, depth int) []flat {
 		}
 		return fs
 	}
+	if allHave(fs, n) {
+		return fs // on the way through references, it has been met before
+	}
 	k := nodeKinds(n)
 	narrowed := make([]flat, 0, len(fs))
 	for _, f := range fs {
@@ -83,6 +88,15 @@ func (in *inference) expand(fs []flat, n jsontape.Value, depth int) []flat {
 		}
 	}
 	return fs
+}
+
+func allHave(fs []flat, n jsontape.Value) bool {
+	for _, f := range fs {
+		if !slices.Contains(f.nodes, n) {
+			return false
+		}
+	}
+	return true
 }
 
 func iterArray(v jsontape.Value) jsontape.Iter {

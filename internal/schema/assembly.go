@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
@@ -10,9 +11,27 @@ import (
 type assembly struct {
 	b    []byte
 	keys []string
+	sole []byte // stands for all of it
+}
+
+// setParts sets allOf or anyOf. Where it is all that is said and has one part,
+// that part stands for it.
+func (s *assembly) setParts(key string, parts [][]byte) {
+	switch {
+	case len(parts) == 0:
+	case len(parts) == 1 && len(s.keys) == 0:
+		s.sole = parts[0]
+	default:
+		s.set(key, append(append([]byte{'['}, bytes.Join(parts, []byte(","))...), ']'))
+	}
 }
 
 func (s *assembly) set(key string, value []byte) {
+	if s.sole != nil {
+		sole := s.sole
+		s.sole = nil
+		s.set("allOf", append(append([]byte{'['}, sole...), ']'))
+	}
 	if len(s.keys) == 0 {
 		s.b = append(s.b, '{')
 	} else {
@@ -26,6 +45,9 @@ func (s *assembly) set(key string, value []byte) {
 func (s *assembly) has(key string) bool { return slices.Contains(s.keys, key) }
 
 func (s *assembly) bytes() []byte {
+	if s.sole != nil {
+		return s.sole
+	}
 	if len(s.keys) == 0 {
 		return []byte("{}")
 	}

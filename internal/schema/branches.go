@@ -35,7 +35,7 @@ func (w *writer) branches(opt Options) [][]byte {
 		reach = w.text()
 	}
 	var bs [][]byte
-	if reach != declaredText {
+	if reach != declaredText && (w.object || w.whole.Object != nil) {
 		bs = append(bs, w.root(w.doc.Value(), cut, 0))
 	}
 	if opt.Keep != nil {
@@ -194,7 +194,7 @@ func (w *writer) rows(value []byte, required string) []byte {
 // otherRoot writes what a cut makes of a payload that is no object; nil where
 // there is none.
 func (w *writer) otherRoot() []byte {
-	if w.object || identity.Infer(w.doc.Value(), "").Other == nil {
+	if w.object || w.whole.Other == nil {
 		return nil
 	}
 	return w.rows(w.relax(w.doc.Value(), 0), `["_spillway","rows"]`)

@@ -28,6 +28,7 @@ const (
 
 	maxNodes   = 20_000 // schemas relaxed for one listed schema
 	maxRelax   = 100    // how deep they nest
+	minSaving  = 64     // bytes for which a reference to UPSTREAM is worth reading
 	shortConst = 64     // bytes of a string that no cut touches: the ladder of RED-12 ends there
 )
 
@@ -67,8 +68,8 @@ func (w *writer) relax(v jsontape.Value, depth int) []byte {
 	w.choices(&s, v, func(c jsontape.Value) []byte { return w.relax(c, depth+1) })
 	b := s.bytes()
 	// Where no cut can matter, UPSTREAM says the same, and once is enough.
-	if len(b) > len(place)+16 && w.isClean(v) {
-		if ref, ok := w.original(v); ok && len(ref) < len(b) {
+	if len(b) > minSaving && w.isClean(v) {
+		if ref, ok := w.original(v); ok && len(ref)+minSaving <= len(b) {
 			return ref
 		}
 	}
@@ -185,15 +186,13 @@ func requires(names jsontape.Value, name string) bool {
 // match, so that it becomes an anyOf.
 func (w *writer) choices(s *assembly, v jsontape.Value, relax func(jsontape.Value) []byte) {
 	if all := v.Get("allOf"); all.Kind() == jsontape.Array {
-		var parts list
+		var parts [][]byte
 		for it := all.Iter(); it.Next(); {
 			if b := relax(it.Value()); string(b) != "{}" {
-				parts.add(b)
+				parts = appendNew(parts, b)
 			}
 		}
-		if !parts.empty() {
-			s.set("allOf", parts.array())
-		}
+		s.setParts("allOf", parts)
 	}
 	of := v.Get("anyOf")
 	if of.Kind() != jsontape.Array {
@@ -215,8 +214,8 @@ func (w *writer) choices(s *assembly, v jsontape.Value, relax func(jsontape.Valu
 	}
 	if types := joinTypes(parts); types != nil && !s.has("type") {
 		s.set("type", types)
-	} else if len(parts) > 0 {
-		s.set("anyOf", append(append([]byte{'['}, bytes.Join(parts, []byte(","))...), ']'))
+	} else {
+		s.setParts("anyOf", parts)
 	}
 }
 

@@ -93,8 +93,9 @@ func RewriteOutput(upstream jsontape.Value, opts ...Options) []byte {
 type writer struct {
 	doc    *schemadoc.Doc
 	modern bool
-	object bool // the upstream's root is an object in any case
-	strip  bool // data strings may be replaced, whatever their length
+	object bool              // the upstream's root is an object in any case
+	whole  jmespath.Inferred // the upstream's root
+	strip  bool              // data strings may be replaced, whatever their length
 
 	targets map[*byte]bool // what references of UPSTREAM lead to
 	lost    bool           // UPSTREAM cannot be moved
@@ -132,8 +133,8 @@ func (w *writer) list(opts []Options) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
-	whole := identity.Infer(root, "")
-	w.object = !w.modern || whole.Other == nil && !whole.Null
+	w.whole = identity.Infer(root, "")
+	w.object = !w.modern || w.whole.Other == nil && !w.whole.Null
 	branches := [][]byte{first}
 	for _, opt := range opts {
 		for _, b := range w.branches(opt) {

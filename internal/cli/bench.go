@@ -46,7 +46,7 @@ is the median of each round's own. It takes about half a minute.`,
 		Args: argCount(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runBenchReduce(cmd.Context(), s, o) },
 	}
-	cmd.Flags().IntVar(&o.rounds, "rounds", 7, "rounds that count, of each side")
+	cmd.Flags().IntVar(&o.rounds, "rounds", 7, "`N` rounds of each side that count")
 	cmd.Flags().BoolVar(&o.memory, "memory", true, "also measure the memory of a 50 MB document")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd

@@ -43,7 +43,7 @@ It exits with 3 where something has to be changed. Warnings do not count.`,
 		},
 	}
 	configFlag(cmd, &o.config)
-	cmd.Flags().StringVar(&o.server, "server", "", "with --live: the server, as the rules name it; without it, the name it gives itself")
+	cmd.Flags().StringVar(&o.server, "server", "", "with --live: `NAME` of the server in the rules; else its own")
 	cmd.Flags().BoolVar(&o.live, "live", false, "start the server and compare the rules with its tools")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
@@ -146,9 +146,6 @@ func (c *checked) write(w io.Writer) error {
 	for _, warning := range c.Warnings {
 		fmt.Fprintln(&b, "warning: "+warning.Error())
 	}
-	if c.Live != nil {
-		c.Live.write(&b)
-	}
 	if len(c.Problems) == 0 {
 		names := make([]string, 0, len(c.Files))
 		for _, file := range c.Files {
@@ -162,6 +159,9 @@ func (c *checked) write(w io.Writer) error {
 			fmt.Fprintf(&b, "; rules for %s", strings.Join(c.set.Servers(), ", "))
 		}
 		b.WriteString("\n")
+	}
+	if c.Live != nil {
+		c.Live.write(&b)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

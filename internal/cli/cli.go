@@ -77,7 +77,6 @@ configuration; that is all it takes. See what it does first: spillway demo`,
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(flagFault)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SuggestionsMinimumDistance = 2
 	root.AddGroup(
 		&cobra.Group{ID: groupUse, Title: "Use it:"},
 		&cobra.Group{ID: groupRules, Title: "Write rules:"},

@@ -40,8 +40,8 @@ programs; docs/json.md promises its fields.`,
 		RunE:    func(_ *cobra.Command, args []string) error { return runDryRun(s, o, args) },
 	}
 	o.flags(cmd)
-	cmd.Flags().StringVar(&o.estimator, "estimator", "cl100k_base", "how tokens are counted: "+strings.Join(tokens.Names(), ", "))
-	cmd.Flags().IntVar(&o.lines, "lines", 40, "lines of the reduced result to show; 0 means all")
+	cmd.Flags().StringVar(&o.estimator, "estimator", "cl100k_base", "count tokens by `NAME`: also bytes/4, o200k_base")
+	cmd.Flags().IntVar(&o.lines, "lines", 40, "show `N` lines of the reduced result; 0 means all")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&o.diff, "diff", false, "print a unified diff of before and after, both indented")
 	cmd.MarkFlagsMutuallyExclusive("json", "diff")

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/spillway-mcp/spillway/internal/yamlpos"
 )
 
 // The exit statuses. help exit-codes and docs/cli.md list them; a test holds the three together.
@@ -89,8 +91,8 @@ func needCommand(cmd *cobra.Command, args []string) error {
 		return cmd.Help()
 	}
 	message := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		message += "; did you mean " + strings.Join(near, " or ") + "?"
+	if near := nearestCommand(cmd, args[0]); near != "" {
+		message += "; did you mean " + near + "?"
 	}
 	return usageError("%s\nrun %q for the commands there are", message, cmd.CommandPath()+" help")
 }
@@ -109,34 +111,23 @@ func flagFault(cmd *cobra.Command, err error) error {
 }
 
 func nearestFlag(cmd *cobra.Command, name string) string {
-	best, least := "", 3
+	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if d := distance(name, f.Name); !f.Hidden && (d < least || len(name) > 2 && strings.HasPrefix(f.Name, name) && best == "") {
-			best, least = f.Name, d
+		if !f.Hidden {
+			names = append(names, f.Name)
 		}
 	})
-	return best
+	return yamlpos.Nearest(name, names)
 }
 
-// distance is the number of letters to insert, delete or replace between a and b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
+func nearestCommand(cmd *cobra.Command, name string) string {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if !sub.Hidden {
+			names = append(names, sub.Name())
 		}
 	}
-	return row[len(b)]
+	return yamlpos.Nearest(name, names)
 }
 
 // argCount is cobra's check of the number of arguments with an error that says what the arguments are.

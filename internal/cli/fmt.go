@@ -33,7 +33,7 @@ it formats the rules file of the configuration; "-" is stdin.`,
 	}
 	configFlag(cmd, &o.config)
 	cmd.Flags().BoolVarP(&o.write, "write", "w", false, "write the files instead of printing them")
-	cmd.Flags().BoolVar(&o.check, "check", false, "print the names of files that are not formatted; exit with 3 if there are any")
+	cmd.Flags().BoolVar(&o.check, "check", false, "print the names of files that are not; exit with 3 if there are any")
 	cmd.MarkFlagsMutuallyExclusive("write", "check")
 	return cmd
 }

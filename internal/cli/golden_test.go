@@ -6,12 +6,15 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+
+	"github.com/spillway-mcp/spillway/internal/fixture"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files and scripts")
@@ -27,6 +30,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"fixture": makeFixture},
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
 			for _, name := range []string{"HOME", "LOCALAPPDATA", "APPDATA", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"} {
@@ -35,6 +39,27 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(home, 0o700)
 		},
 	})
+}
+
+// makeFixture is the command "fixture KIND SIZE FILE" of the scripts: it writes a CallToolResult.
+func makeFixture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: fixture search|releases|text SIZE FILE")
+	}
+	size, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	var data []byte
+	switch args[0] {
+	case "search":
+		data = fixture.Result(fixture.CodeSearch(size), fixture.Options{})
+	case "releases":
+		data = fixture.Result(fixture.Releases(size, 1), fixture.Options{NoData: true})
+	case "text":
+		data = fixture.TextResult(fixture.Text(size))
+	default:
+		ts.Fatalf("no fixture %q", args[0])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), data, 0o666))
 }
 
 func golden(t *testing.T, name, got string) {

@@ -32,9 +32,9 @@ func (o *callOptions) flags(cmd *cobra.Command) {
 	configFlag(cmd, &o.config)
 	rulesFlag(cmd, &o.rules)
 	f := cmd.Flags()
-	f.StringVar(&o.server, "server", "", "server, as the rules name it (required)")
-	f.StringVar(&o.tool, "tool", "", "tool whose result it is (required)")
-	f.StringVar(&o.args, "args", "", "arguments of the call, as JSON: for rules with when")
+	f.StringVar(&o.server, "server", "", "`NAME` of the server in the rules (required)")
+	f.StringVar(&o.tool, "tool", "", "`NAME` of the tool whose result it is (required)")
+	f.StringVar(&o.args, "args", "", "arguments of the call, as a `JSON` object: for rules with when")
 	f.BoolVar(&o.schema, "output-schema", false, "the tool declares an output schema, so that keep always applies")
 	f.BoolVar(&o.payload, "payload", false, "FILE is bare data: put it into a result as its text")
 }
@@ -58,7 +58,7 @@ func (o *callOptions) read(s streams, files []string) (*call, error) {
 			return nil, usageError("--args is not JSON: %v", err)
 		}
 		if args = doc.Root(); args.Kind() != jsontape.Object {
-			return nil, usageError("--args is %s: a JSON object is allowed", args.Kind())
+			return nil, usageError("--args needs a JSON object, got %s", args.Kind())
 		}
 	}
 	set, err := loadRules(o.config, o.rules)

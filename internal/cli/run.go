@@ -55,7 +55,7 @@ for what this process ends with.`,
 	}
 	configFlag(cmd, &o.config)
 	rulesFlag(cmd, &o.rules)
-	cmd.Flags().StringVar(&o.server, "server", "", "the server, as the rules name it; without it, the name it gives itself")
+	cmd.Flags().StringVar(&o.server, "server", "", "`NAME` of the server in the rules; without it, the one it gives itself")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "talk about every call on stderr")
 	return cmd
 }

@@ -18,7 +18,7 @@ const maxFaults = 64
 type Tally struct {
 	lines, torn, unreadable, unknown int64
 
-	first, last string // timestamps
+	first, last []byte // timestamps
 
 	all        *group
 	servers    map[string]*serverGroup
@@ -26,11 +26,12 @@ type Tally struct {
 	estimators []string
 	faults     map[string][]string // by the bytes of their list, which recur
 
-	last3 struct { // the groups and the session of the line before
-		server, tool, session string
-		s                     *serverGroup
-		t                     *group
-		id                    int32
+	before struct { // the names of the line before, and what they stand for
+		server, tool, session []byte
+
+		s  *serverGroup
+		t  *group
+		id int32
 	}
 }
 
@@ -157,29 +158,28 @@ func (t *Tally) line(rec *record, line []byte, open bool) {
 }
 
 func (t *Tally) add(rec *record) {
-	if ts := rec.ts; len(ts) > 0 && len(ts) < 64 {
-		if t.first == "" || string(ts) < t.first {
-			t.first = string(ts)
+	if len(rec.ts) > 0 && len(rec.ts) < 64 {
+		if len(t.first) == 0 || bytes.Compare(rec.ts, t.first) < 0 {
+			t.first = append(t.first[:0], rec.ts...)
 		}
-		if string(ts) > t.last {
-			t.last = string(ts)
+		if bytes.Compare(rec.ts, t.last) > 0 {
+			t.last = append(t.last[:0], rec.ts...)
 		}
 	}
-	l := &t.last3
-	if l.s == nil || l.server != string(rec.server) {
-		l.server = string(rec.server)
-		l.s = t.server(l.server)
-		l.t = nil
+	l := &t.before
+	if l.s == nil || !bytes.Equal(l.server, rec.server) {
+		l.server = append(l.server[:0], rec.server...)
+		l.s, l.t = t.server(rec.server), nil
 	}
-	if list := string(rec.event) == EventList; !list && (l.t == nil || l.tool != string(rec.tool)) {
-		l.tool = string(rec.tool)
-		l.t = l.s.tool(l.tool)
+	if list := string(rec.event) == EventList; !list && (l.t == nil || !bytes.Equal(l.tool, rec.tool)) {
+		l.tool = append(l.tool[:0], rec.tool...)
+		l.t = l.s.tool(rec.tool)
 	}
 	session := int32(-1)
 	if len(rec.session) > 0 {
-		if l.session != string(rec.session) {
-			l.session = string(rec.session)
-			l.id = t.session(l.session)
+		if !bytes.Equal(l.session, rec.session) {
+			l.session = append(l.session[:0], rec.session...)
+			l.id = t.session(rec.session)
 		}
 		session = l.id
 	}
@@ -195,29 +195,29 @@ func (t *Tally) add(rec *record) {
 	}
 }
 
-func (t *Tally) server(name string) *serverGroup {
-	s := t.servers[name]
+func (t *Tally) server(name []byte) *serverGroup {
+	s := t.servers[string(name)]
 	if s == nil {
 		s = &serverGroup{newGroup(), make(map[string]*group)}
-		t.servers[name] = s
+		t.servers[string(name)] = s
 	}
 	return s
 }
 
-func (s *serverGroup) tool(name string) *group {
-	g := s.tools[name]
+func (s *serverGroup) tool(name []byte) *group {
+	g := s.tools[string(name)]
 	if g == nil {
 		g = newGroup()
-		s.tools[name] = g
+		s.tools[string(name)] = g
 	}
 	return g
 }
 
-func (t *Tally) session(name string) int32 {
-	id, ok := t.sessions[name]
+func (t *Tally) session(name []byte) int32 {
+	id, ok := t.sessions[string(name)]
 	if !ok {
 		id = int32(len(t.sessions))
-		t.sessions[name] = id
+		t.sessions[string(name)] = id
 	}
 	return id
 }

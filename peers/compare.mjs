@@ -109,6 +109,8 @@ const blockTexts = (result) =>
   result.content.filter((b) => b.type === 'text' && !isForUser(b)).map((b) => b.text);
 const isForUser = (block) => isDeepStrictEqual(block.annotations?.audience, ['user']);
 
+const seen = ({ content, structuredContent }) => bytes(JSON.stringify({ content, structuredContent }));
+
 // views checks one cut result: the note first, the cap kept, JSON still JSON, nothing gained.
 function views(want, got, rule, cut) {
   const fault = [];
@@ -117,12 +119,10 @@ function views(want, got, rule, cut) {
   const texts = blockTexts(result);
   const text = texts.reduce((sum, t) => sum + bytes(t), 0);
   const structured = result.structuredContent ? bytes(JSON.stringify(result.structuredContent)) : 0;
-  const size = (r) => Math.max(blockTexts(r).reduce((sum, t) => sum + bytes(t), 0), r.structuredContent ? bytes(JSON.stringify(r.structuredContent)) : 0);
-
-  if (rule.max_bytes && text > rule.max_bytes) fault.push(`text is ${text} bytes, over the cap of ${rule.max_bytes}`);
-  if (rule.max_bytes && structured > rule.max_bytes && !binary(direct, rule)) fault.push(`structuredContent is ${structured} bytes, over the cap of ${rule.max_bytes}`);
-  if (bytes(got.raw) >= bytes(want.raw)) fault.push(`the frame grew from ${bytes(want.raw)} to ${bytes(got.raw)}`);
-  if (size(result) > size(direct)) fault.push(`a view grew from ${size(direct)} to ${size(result)}`);
+if (rule.max_bytes && text > rule.max_bytes) fault.push(`text is ${text} bytes, over the cap of ${rule.max_bytes}`);
+  if (rule.max_bytes && structured > rule.max_bytes) fault.push(`structuredContent is ${structured} bytes, over the cap of ${rule.max_bytes}`);
+  // RED-05: what a model can see never grows, but where a projection gives programs its one shape.
+  if (seen(result) >= seen(direct) && !(rule.keep && result.structuredContent)) fault.push(`what is seen grew from ${seen(direct)} to ${seen(result)}`);
 
   const first = result.content[0]?.text ?? '';
   const note = noteOf(first);
@@ -131,7 +131,7 @@ function views(want, got, rule, cut) {
   if (!cut.ref) fault.push('no ref');
   if (result.structuredContent && '_spillway' in result.structuredContent) {
     if (Object.keys(result.structuredContent)[0] !== '_spillway') fault.push('_spillway is not the first member');
-  } else if (result.structuredContent && !isDeepStrictEqual(result.structuredContent, direct.structuredContent) && !binary(direct, rule)) {
+  } else if (result.structuredContent && !isDeepStrictEqual(result.structuredContent, direct.structuredContent) && !rule.strip) {
     fault.push('structuredContent was cut without _spillway');
   }
   if (wantsJSON(direct, rule)) {
@@ -142,11 +142,18 @@ function views(want, got, rule, cut) {
       fault.push(`the text no longer parses: ${error.message}`);
     }
   }
+  const broken = cutInBase64(result);
+  if (broken) fault.push(`RED-11 a base64 string was cut inside: ${broken}`);
   return { fault, text, structured };
 }
 
-// binary: an image in structuredContent is not cut to the cap but stripped where the rule says so.
-const binary = (direct, rule) => direct.content.some((b) => ['image', 'audio', 'resource'].includes(b.type)) || Boolean(rule.strip && direct.content.length === 0);
+// cutInBase64 finds a marker right behind what looks like base64: long, and not one letter or word repeated.
+function cutInBase64(result) {
+  for (const [, run] of JSON.stringify([result.content, result.structuredContent]).matchAll(/([A-Za-z0-9+/]{200,})\u2026\[\+/g)) {
+    if (new Set(run.slice(-200)).size > 30) return run.slice(-60);
+  }
+  return undefined;
+}
 
 function noteOf(text) {
   if (text.startsWith('{')) {

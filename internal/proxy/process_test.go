@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 }
 
 // serveFixture answers every request at once: tools/call with a result of about
-// as many bytes as SIZE says, anything else with {}.
+// as many bytes as SIZE says, or with a text of as many as its argument size
+// says, anything else with {}.
 func serveFixture() {
 	size, _ := strconv.Atoi(os.Getenv("SIZE"))
 	result := []byte("{}")
@@ -56,6 +57,9 @@ func serveFixture() {
 		body := []byte("{}")
 		if wire.StringIs(m.Method.Of(line), "tools/call") {
 			body = result
+			if n, err := strconv.Atoi(string(wire.Path(line, m.Params, "arguments", "size").Of(line))); err == nil {
+				body = fmt.Appendf(nil, `{"content":[{"type":"text","text":"%s"}]}`, bytes.Repeat([]byte("z"), n))
+			}
 		}
 		// TypeScript servers write the id last.
 		out := append([]byte(`{"result":`), body...)
@@ -131,7 +135,11 @@ func startPeer(tb testing.TB, env ...string) *peer {
 }
 
 func (p *peer) call(tb testing.TB, id int) []byte {
-	fmt.Fprintf(p.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"search_code","arguments":{}}}`+"\n", id)
+	return p.callWith(tb, id, "{}")
+}
+
+func (p *peer) callWith(tb testing.TB, id int, args string) []byte {
+	fmt.Fprintf(p.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"search_code","arguments":%s}}`+"\n", id, args)
 	line, err := p.out.ReadBytes('\n')
 	if err != nil {
 		tb.Fatal(err)
@@ -175,6 +183,49 @@ func BenchmarkResult2MB(b *testing.B) {
 			})
 		}
 	}
+}
+
+func TestK60_LargeFrames(t *testing.T) {
+	p := startPeer(t, "PROXY_TEST=proxy")
+	for i, size := range []int{65_536, 1_000_000, 50_000_000} {
+		line := p.callWith(t, i, fmt.Sprintf(`{"size":%d}`, size))
+		if want := fmt.Sprintf(`"}]},"jsonrpc":"2.0","id":%d}`+"\n", i); bytes.Count(line, []byte("z")) != size || !bytes.HasSuffix(line, []byte(want)) {
+			t.Errorf("%d bytes of text come as a message of %d bytes that ends in %q", size, len(line), line[max(0, len(line)-60):])
+		}
+	}
+	line := p.callWith(t, 8, `{"size":70000000}`)
+	if want := `{"jsonrpc":"2.0","id":8,"error":{"code":-31002,`; !bytes.HasPrefix(line, []byte(want)) {
+		t.Errorf("over the limit: got %.100q, want %q", line, want)
+	}
+	if line := p.callWith(t, 9, `{"size":5}`); !bytes.Contains(line, []byte(`"zzzzz"`)) {
+		t.Errorf("after that: got %.100q", line)
+	}
+	if peak, now := residentMB(t, p.cmd.Process.Pid); peak > 0 {
+		t.Logf("peak %d MB, now %d MB", peak, now)
+		if peak > 250 {
+			t.Errorf("peak memory %d MB for messages of up to 70 MB, want at most 250", peak)
+		}
+	}
+}
+
+// residentMB returns the peak and present resident memory of a process in MB, 0
+// where the system does not tell.
+func residentMB(t *testing.T, pid int) (peak, now int) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0
+	}
+	for line := range strings.Lines(string(status)) {
+		var kb int
+		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kb); n == 1 {
+			peak = kb / 1024
+		}
+		if n, _ := fmt.Sscanf(line, "VmRSS: %d kB", &kb); n == 1 {
+			now = kb / 1024
+		}
+	}
+	return peak, now
 }
 
 func TestNames(t *testing.T) {

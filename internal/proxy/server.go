@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"runtime/debug"
 
 	"github.com/spillway-mcp/spillway/internal/wire"
 )
@@ -22,7 +23,7 @@ func (s *session) fromServer(f wire.Frame) {
 			return
 		}
 		if d == nil {
-			s.sent(s.down.Forward(f))
+			s.deliver(f, change{})
 			return
 		}
 		if c == nil || c.kind != tool && c.kind != taskResult && c.kind != taskGet {
@@ -51,7 +52,16 @@ func (s *session) deliver(f wire.Frame, ch change) {
 	if ch.after != nil {
 		ch.after()
 	}
+	if f.Len() >= largeFrame {
+		// Left alone, the heap would stay at twice the size that it had for
+		// this one message until the next.
+		s.workers.Go(debug.FreeOSMemory)
+	}
 }
+
+// largeFrame is the size in bytes from which a message's memory is given back
+// to the system at once.
+const largeFrame = 8 << 20
 
 // batchFromServer handles a batch by its elements, in one go.
 func (s *session) batchFromServer(f wire.Frame) {

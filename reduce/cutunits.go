@@ -53,6 +53,9 @@ func (j *job) share(a *allocation, room int) {
 	var needs []need
 	for i, u := range j.units {
 		a.limits[i] = j.r.rule.MaxBytes
+		if u.fixed {
+			continue
+		}
 		u.omitted = false
 		if len(u.blocks) > 0 {
 			u.apply(0, 0)
@@ -97,7 +100,7 @@ func (j *job) share(a *allocation, room int) {
 // textBlocks are the blocks that are shown: all of a text payload, one of a
 // JSON payload that changed.
 func (u *unit) textBlocks() []int {
-	if u.json && u.out != nil && len(u.blocks) > 1 {
+	if (u.json || u.fixed) && u.out != nil && len(u.blocks) > 1 {
 		return u.blocks[:1]
 	}
 	return u.blocks
@@ -140,7 +143,7 @@ func (u *unit) insideLen() int {
 	switch {
 	case u.out == nil:
 		return u.j.structured.CompactLen()
-	case u.json:
+	case u.json, u.fixed:
 		return len(u.out)
 	}
 	return len(u.appendStructured(nil))
@@ -150,6 +153,9 @@ func (u *unit) insideLen() int {
 // structure bytes of structuredContent being left free. It can be called
 // again with other bounds.
 func (u *unit) apply(limit, structure int) {
+	if u.fixed {
+		return
+	}
 	u.changed, u.out, u.note = false, nil, ""
 	if u.omitted {
 		u.changed = true
@@ -227,7 +233,7 @@ func (u *unit) appendStructured(dst []byte) []byte {
 	if u.out == nil {
 		return append(dst, u.j.structured.Raw()...)
 	}
-	if u.json {
+	if u.json || u.fixed {
 		return append(dst, u.out...)
 	}
 	dst = append(dst, `{"`+noteKey+`":`...)

@@ -23,7 +23,7 @@ func (j *job) finish(o *Outcome, outer string) {
 	shaped := false
 	for _, u := range j.units {
 		changed = changed || u.changed
-		shaped = shaped || j.env.Schema && u.inside && u.kept != nil && !u.cut.summary
+		shaped = shaped || j.env.Schema && u.inside && u.kept != nil && !u.fixed && !u.cut.summary
 	}
 	if !changed && !shaped {
 		return
@@ -36,9 +36,12 @@ func (j *job) finish(o *Outcome, outer string) {
 	o.After = after
 	o.Changed = true
 	if changed {
-		o.Ref = j.refOrNone()
-		o.Canonical = j.canonical
+		o.Ref = j.printedRef()
+		if o.Ref != "" {
+			o.Canonical = j.canonical
+		}
 	}
+	o.Envelope, o.Probe = j.envelope, j.probed
 	o.Note = j.allNotes(outer)
 	o.Cut = j.counts(o)
 	o.Result = j.splice(outer, changed, o)
@@ -55,6 +58,23 @@ func (j *job) textOutside() int {
 		n += len(b.text)
 	}
 	return n
+}
+
+// printedRef is the ref that the result names, as a token or in a note; "" if
+// it names none, and then nothing is stashed.
+func (j *job) printedRef() string {
+	if j.tokenUsed {
+		return j.slotRef
+	}
+	for _, u := range j.units {
+		if u.changed && !u.fixed {
+			return j.refOrNone()
+		}
+	}
+	if len(j.stripped)+len(j.strippedIn) > 0 {
+		return j.refOrNone()
+	}
+	return ""
 }
 
 func (j *job) unitOf(block int) *unit {
@@ -197,7 +217,7 @@ func (j *job) appendContent(dst []byte, outer, ref string) []byte {
 		for k, i := range u.blocks {
 			b := j.blocks[i]
 			switch {
-			case u.omitted, u.json && u.out != nil && k > 0:
+			case u.omitted, (u.json || u.fixed) && u.out != nil && k > 0:
 				b.drop = true
 			case u.out != nil:
 				b.set, b.next = true, u.out

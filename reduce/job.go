@@ -23,6 +23,11 @@ type job struct {
 	binary              int            // bytes of binary data in the blocks as they came
 	textLens            []int          // of the blocks as they came
 
+	slotRef   string // the ref as a token, where this caller can send one back
+	envelope  bool
+	probed    bool
+	tokenUsed bool // the envelope or probe names the ref
+
 	hashed    bool
 	canonical [sha256.Size]byte
 	ref       string
@@ -92,6 +97,10 @@ func (j *job) refOrNone() string {
 	if j.env.Expand == "" {
 		return ""
 	}
+	return j.theRef()
+}
+
+func (j *job) theRef() string {
 	if !j.hashed {
 		j.hashed = true
 		j.canonical = hashResult(j.root.Get("content"), j.root.Get("structuredContent"))
@@ -110,9 +119,19 @@ func (j *job) run(o *Outcome) {
 		}
 	}
 	j.findUnits()
+	if j.r.rule.Heavy || j.r.Writes(j.env.Write) {
+		if j.env.Expand != "" || j.env.TokenParam {
+			j.slotRef = j.theRef()
+		}
+		if j.probe(); !j.probed {
+			j.confirm()
+		}
+	}
 	outer := j.cutUnits()
 	for _, u := range j.units {
-		o.Faults = append(o.Faults, u.faults()...)
+		if !u.fixed {
+			o.Faults = append(o.Faults, u.faults()...)
+		}
 	}
 	j.finish(o, outer)
 }
@@ -175,10 +194,10 @@ func (j *job) noteOfBlocks(most int) string {
 	var told facts
 	cut, omitted := 0, 0
 	for _, u := range j.units {
-		if u.omitted {
+		if u.omitted && !u.fixed {
 			omitted++
 		}
-		if !u.changed || !u.noteOutside || u.omitted {
+		if !u.changed || !u.noteOutside || u.omitted || u.fixed {
 			continue
 		}
 		if cut++; cut > most {

@@ -107,26 +107,25 @@ func (p *projection) checkFields(r *Reducer, payload jsontape.Value) fault {
 			return "it finds nothing in any row"
 		}
 	}
-	if len(r.shape.Fields) == 0 || !objects(rows) {
+	if len(r.shape.Fields) == 0 {
 		return ""
 	}
+	absent := absentPaths(r.shape, payload)
+	if len(absent) == len(r.shape.Fields) {
+		return fault("no row has " + listOf(absent))
+	}
+	p.missing = absent
 	used := make(map[string]bool)
 	plain := true
 	for _, f := range r.shape.Fields {
 		p.fields = append(p.fields, f.Name)
-		if f.Path == nil {
-			plain = false
-			continue
-		}
+		plain = plain && len(f.Path) > 0
 		if len(f.Path) > 0 {
 			used[f.Path[0]] = true
 		}
-		if !anyHas(rows, f.Path) {
-			p.missing = append(p.missing, strings.Join(f.Path, "."))
+		if f.Rows != nil {
+			p.missing = append(p.missing, absentPaths(*f.Rows, payload)...)
 		}
-	}
-	if plain && len(p.missing) == len(r.shape.Fields) {
-		return fault("no row has " + listOf(p.missing))
 	}
 	if plain {
 		p.dropped = droppedNames(rows, used, func(key jsontape.Value) bool {
@@ -136,13 +135,21 @@ func (p *projection) checkFields(r *Reducer, payload jsontape.Value) fault {
 	return ""
 }
 
-func objects(rows []jsontape.Value) bool {
-	for _, row := range rows {
-		if row.Kind() == jsontape.Object {
-			return true
+// absentPaths lists the selected paths that no row has, not even as null.
+func absentPaths(s jmespath.Shape, payload jsontape.Value) []string {
+	absent, rows, err := s.Absent(payload)
+	if err != nil || rows == 0 {
+		return nil
+	}
+	var paths []string
+	for _, f := range absent {
+		if f.Path == nil {
+			paths = append(paths, f.Name)
+		} else {
+			paths = append(paths, strings.Join(f.Path, "."))
 		}
 	}
-	return false
+	return paths
 }
 
 func anyHas(rows []jsontape.Value, path []string) bool {

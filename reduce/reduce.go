@@ -27,6 +27,19 @@ type Env struct {
 	UI bool
 	// ResourceLink adds a resource_link block for the ref (RED-20).
 	ResourceLink bool
+
+	// Write reports annotations that say readOnlyHint: false explicitly, and
+	// Args is the JSON of the call's arguments: by these write: auto decides
+	// (RED-29).
+	Write bool
+	Args  []byte
+	// Verify reports that the caller asked for the full result of a write,
+	// which then passes (RED-33).
+	Verify bool
+	// TokenParam reports that the tool itself lists a continuation_token
+	// parameter to this caller: a slot for a token beside the expand tool
+	// (RED-34).
+	TokenParam bool
 }
 
 // Sizes are the bytes of the two views of a result: what a host that shows
@@ -58,6 +71,10 @@ type Outcome struct {
 	Cut    Cut
 	Before Sizes
 	After  Sizes
+	// Envelope reports a confirmation in place of a write's echo (RED-30),
+	// Verified an echo that passed because the caller asked for it, Probe a
+	// heavy result that was only described (RED-27).
+	Envelope, Verified, Probe bool
 	// IsError reports an error result, which always passes (RED-01).
 	IsError bool
 	// Faults are marks against the rule, for the ledger: a projection that
@@ -104,6 +121,10 @@ func (r *Reducer) Reduce(result []byte, env Env) (o Outcome) {
 	o.IsError = j.root.Get("isError").Kind() == jsontape.True
 	kind := j.root.Get("resultType")
 	if o.IsError || kind.Exists() && !kind.Is("complete") || env.UI || r.rule.Pass {
+		return o
+	}
+	if env.Verify && r.Writes(env.Write) {
+		o.Verified = true
 		return o
 	}
 	j.run(&o)

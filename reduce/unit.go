@@ -30,6 +30,7 @@ type unit struct {
 	noteOutside bool // its note is not in itself
 	changed     bool // something of it is gone
 	omitted     bool // it is left out, since many blocks share the cap
+	fixed       bool // out is an envelope or a probe, and is not cut
 	out         []byte
 	note        string
 }

@@ -8,13 +8,13 @@ func (b *builder) clashes() {
 	for _, srv := range b.set.servers {
 		taken := map[string]string{} // name to who has it, and where
 		for _, e := range srv.entries {
-			if e.level == LevelTool && e.renamed() == nil && !e.hidden() {
+			if e.level == LevelTool && e.renamed() == nil && !e.tool.Hide {
 				taken[e.pattern] = fmt.Sprintf("the tool %q at %d:%d has that name", e.pattern, e.node.Line, e.node.Col)
 			}
 		}
 		for _, e := range srv.entries {
 			s := e.renamed()
-			if s == nil || e.hidden() {
+			if s == nil || e.tool.Hide {
 				continue
 			}
 			name := s.value.(string)
@@ -35,15 +35,6 @@ func (e *entry) renamed() *setting {
 		}
 	}
 	return nil
-}
-
-func (e *entry) hidden() bool {
-	for _, r := range e.rules {
-		if s := r.get("hide"); s != nil {
-			return s.value.(bool)
-		}
-	}
-	return false
 }
 
 // Clashes returns one error, naming both tools, for each pair of a server's

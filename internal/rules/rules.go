@@ -97,8 +97,8 @@ func Parse(name string, data []byte) (*Set, error) {
 func Build(root *yamlpos.Node) (*Set, error) {
 	b := builder{set: &Set{file: root.File(), byName: map[string]*server{}}}
 	b.file(root)
-	b.clashes()
 	b.resolve()
+	b.clashes()
 	if err := b.errs.Err(); err != nil {
 		return nil, err
 	}

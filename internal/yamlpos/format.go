@@ -97,10 +97,7 @@ func (f *formatter) spread(n *Node) bool {
 	return n.style == block || f.lineOf(n.start) != f.lineOf(n.end-1)
 }
 
-func (f *formatter) lineOf(off int) int {
-	line, _ := f.src.pos(max(off, 0))
-	return line
-}
+func (f *formatter) lineOf(off int) int { return f.src.lineOf(max(off, 0)) }
 
 // block writes the members of a collection; outer is the source column of the
 // collection around it.

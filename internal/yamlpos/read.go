@@ -1,6 +1,7 @@
 package yamlpos
 
 import (
+	"bytes"
 	"errors"
 	"path"
 	"strings"
@@ -89,6 +90,10 @@ func syntaxError(src *source, err error) Error {
 	}
 	line := string(src.line(pos.Line))
 	switch {
+	case strings.Contains(msg, "invalid tag character"):
+		e.Msg, e.Hint = tagMsg, tagHint
+		before := line[:src.offset(e.Line, e.Col)-src.lines[e.Line-1]]
+		e.Line, e.Col = src.pos(src.lines[e.Line-1] + max(strings.LastIndexByte(before, '!'), 0))
 	case strings.Contains(msg, "mapping value is not allowed"), strings.Contains(msg, "is a reserved character"),
 		strings.Contains(msg, "unexpected directive value"):
 		e.Hint = "put the value in quotes, as every expression with \": \" or \" #\" in it, or with one of @ ` % { [ * & ! at its start"
@@ -226,12 +231,45 @@ func (r *reader) number(n *Node, t *token.Token) {
 	n.Kind = numberKind(n.Text)
 }
 
-// place sets where n starts. A position that the parser gets wrong would send
-// a reader to the wrong line, so it is held to the text.
+// place sets where n starts.
 func (r *reader) place(n *Node, t *token.Token) {
-	n.start = r.src.offset(t.Position.Line, t.Position.Column)
+	n.start = r.find(t)
 	n.end = min(n.start+1, len(r.src.data))
 	n.Line, n.Col = r.src.pos(n.start)
+}
+
+// find returns where a token stands. The scanner's position of a plain value
+// is off before trailing white space and over several lines; such a value
+// stands after the punctuation before it.
+func (r *reader) find(t *token.Token) int {
+	off := r.src.offset(t.Position.Line, t.Position.Column)
+	first, _, _ := strings.Cut(strings.TrimSpace(t.Origin), "\n")
+	first = strings.TrimRight(first, " \t")
+	if t.Type == token.DoubleQuoteType || t.Type == token.SingleQuoteType || first == "" || t.Prev == nil ||
+		bytes.HasPrefix(r.src.data[off:], []byte(first)) {
+		return off
+	}
+	before := t.Prev
+	for before.Type == token.CommentType && before.Prev != nil {
+		before = before.Prev
+	}
+	if len(before.Value) != 1 {
+		return off
+	}
+	at := r.src.offset(before.Position.Line, before.Position.Column) + 1
+	for at < len(r.src.data) {
+		switch c := r.src.data[at]; {
+		case c == '#':
+			at = r.src.lineEnd(r.src.lineOf(at))
+		case space(rune(c)):
+			at++
+		case bytes.HasPrefix(r.src.data[at:], []byte(first)):
+			return at
+		default:
+			return off
+		}
+	}
+	return off
 }
 
 // scalar places n and finds its end.

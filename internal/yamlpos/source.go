@@ -46,7 +46,7 @@ func newSource(name string, data []byte) (*source, *Error) {
 // pos returns the line and column of a byte offset.
 func (s *source) pos(off int) (line, col int) {
 	off = min(off, len(s.data))
-	i := sort.SearchInts(s.lines, off+1) - 1
+	i := s.lineOf(off) - 1
 	m := s.from(i + 1)
 	if m.off > off {
 		m = mark{i + 1, 1, s.lines[i]}
@@ -56,6 +56,9 @@ func (s *source) pos(off int) (line, col int) {
 	s.mark = m
 	return m.line, m.col
 }
+
+// lineOf returns the line of a byte offset.
+func (s *source) lineOf(off int) int { return sort.SearchInts(s.lines, off+1) }
 
 // from returns the mark if it is on the line, else the line's start.
 func (s *source) from(line int) mark {

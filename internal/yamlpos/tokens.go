@@ -24,12 +24,12 @@ func checkTokens(src *source, tokens token.Tokens) (errs Errors) {
 		var msg, hint string
 		switch t.Type {
 		case token.InvalidType:
-			return Errors{syntaxError(src, invalid{t})}
+			return append(errs, syntaxError(src, invalid{t}))
 		case token.AnchorType, token.AliasType:
 			msg = "anchors and aliases are not allowed"
 			hint = "a name or an expression that starts with " + t.Value[:1] + " needs quotes"
 		case token.TagType:
-			msg, hint = "tags are not allowed", "a string that starts with ! needs quotes, as in \"!name\""
+			msg, hint = tagMsg, tagHint
 		case token.MergeKeyType:
 			msg = "merge keys are not allowed"
 		case token.MappingKeyType:
@@ -72,6 +72,11 @@ func checkTokens(src *source, tokens token.Tokens) (errs Errors) {
 	}
 	return errs
 }
+
+const (
+	tagMsg  = "tags are not allowed"
+	tagHint = "a string that starts with ! needs quotes, as in \"!name\""
+)
 
 func tokenError(src *source, t *token.Token, msg, hint string) Error {
 	return Error{File: src.name, Line: t.Position.Line, Col: max(t.Position.Column, 1), Msg: msg, Hint: hint}

@@ -9,12 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spillway-mcp/spillway/internal/config"
 	"github.com/spillway-mcp/spillway/internal/rules"
 	"github.com/spillway-mcp/spillway/internal/yamlpos"
 )
 
 type checkOptions struct {
-	config string
+	files  config.Flags
 	server string
 	live   bool
 	json   bool
@@ -42,7 +43,7 @@ It exits with 3 where something has to be changed. Warnings do not count.`,
 			return runCheck(cmd.Context(), s, o, files, command)
 		},
 	}
-	configFlag(cmd, &o.config)
+	configFlag(cmd, &o.files)
 	cmd.Flags().StringVar(&o.server, "server", "", "with --live: `NAME` of the server in the rules; else its own")
 	cmd.Flags().BoolVar(&o.live, "live", false, "start the server and compare the rules with its tools")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
@@ -79,17 +80,23 @@ func runCheck(ctx context.Context, s streams, o checkOptions, files, command []s
 		return usageError("%d files given; one is allowed", len(files))
 	case len(command) > 0 && !o.live:
 		return usageError("a COMMAND is only started with --live")
+	case o.server != "" && !o.live:
+		return usageError("--server goes with --live")
 	}
 	c := &checked{Files: []checkedFile{}, Problems: []yamlpos.Error{}, Warnings: []yamlpos.Error{}}
-	if err := c.read(o.config, files); err != nil {
+	if len(files) == 1 {
+		o.files.Rules = files[0]
+	}
+	config, err := c.read(o.files)
+	if err != nil {
 		return err
 	}
 	if o.live && len(c.Problems) == 0 {
-		server, argv, env, err := liveCommand(o, command)
+		start, err := serverCommand(config, o.server, command)
 		if err != nil {
 			return err
 		}
-		if c.Live, err = checkLive(ctx, s, c.set, server, argv, env); err != nil {
+		if c.Live, err = checkLive(ctx, s, c.set, o.server, start); err != nil {
 			return err
 		}
 	}
@@ -107,35 +114,29 @@ func runCheck(ctx context.Context, s streams, o checkOptions, files, command []s
 	return nil
 }
 
-// read reads the rules file given, else the configuration with its rules, and collects what is wrong in them.
-func (c *checked) read(config string, files []string) error {
-	var err error
-	if len(files) == 1 {
-		c.Files = append(c.Files, checkedFile{files[0], "rules"})
-		c.set, err = rules.Load(files[0])
-	} else {
-		var set *settings
-		if set, err = loadConfig(config); err == nil {
-			if set.File != "" {
-				c.Files = append(c.Files, checkedFile{set.File, "config"})
-			}
-			c.Warnings = append(c.Warnings, set.Warnings...)
-			if set.RulesFile != "" {
-				c.Files = append(c.Files, checkedFile{set.RulesFile, "rules"})
-			}
-			c.set, err = set.rules("")
+// read reads the configuration and its rules, and collects what is wrong in them.
+func (c *checked) read(f config.Flags) (*config.Config, error) {
+	cfg, err := config.Open(f)
+	if err == nil {
+		if cfg.File != "" {
+			c.Files = append(c.Files, checkedFile{cfg.File, "config"})
 		}
+		if cfg.RulesFile != "" {
+			c.Files = append(c.Files, checkedFile{cfg.RulesFile, "rules"})
+		}
+		c.Warnings = append(c.Warnings, cfg.Warnings...)
+		c.set, err = cfg.Rules()
 	}
 	var faults yamlpos.Errors
 	if errors.As(err, &faults) {
 		c.Problems = append(c.Problems, faults...)
-		return nil
+		return cfg, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c.Warnings = append(c.Warnings, c.set.Warnings()...)
-	return nil
+	return cfg, nil
 }
 
 func (c *checked) write(w io.Writer) error {

@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spillway-mcp/spillway/internal/config"
 	"github.com/spillway-mcp/spillway/internal/rules"
 )
 
 type explainOptions struct {
-	config string
-	rules  string
-	json   bool
+	files config.Flags
+	json  bool
 }
 
 func newExplain(s streams) *cobra.Command {
@@ -32,8 +32,8 @@ the tool has to exist.`,
 		Args:    argCount(2, 2),
 		RunE:    func(_ *cobra.Command, args []string) error { return runExplain(s, o, args[0], args[1]) },
 	}
-	configFlag(cmd, &o.config)
-	rulesFlag(cmd, &o.rules)
+	configFlag(cmd, &o.files)
+	rulesFlag(cmd, &o.files)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -59,7 +59,7 @@ type explainVariant struct {
 }
 
 func runExplain(s streams, o explainOptions, server, tool string) error {
-	set, err := loadRules(o.config, o.rules)
+	set, err := openRules(o.files)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func runExplain(s streams, o explainOptions, server, tool string) error {
 		return writeJSON(s.Out, e)
 	}
 	if !set.Names(server) && len(set.Servers()) > 0 {
-		fmt.Fprintf(s.Err, "spillway: the rules do not name the server %q; they name %s\n", server, strings.Join(set.Servers(), ", "))
+		fmt.Fprintf(s.Err, "spillway: the rules do not name the server %q; they name %s\n", server, namedServers(set))
 	}
 	return e.write(s.Out)
 }

@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spillway-mcp/spillway/internal/config"
 	"github.com/spillway-mcp/spillway/internal/yamlpos"
 )
 
 type fmtOptions struct {
-	config string
-	write  bool
-	check  bool
+	files config.Flags
+	write bool
+	check bool
 }
 
 func newFmt(s streams) *cobra.Command {
@@ -31,7 +32,7 @@ it formats the rules file of the configuration; "-" is stdin.`,
 		GroupID: groupRules,
 		RunE:    func(_ *cobra.Command, args []string) error { return runFmt(s, o, args) },
 	}
-	configFlag(cmd, &o.config)
+	configFlag(cmd, &o.files)
 	cmd.Flags().BoolVarP(&o.write, "write", "w", false, "write the files instead of printing them")
 	cmd.Flags().BoolVar(&o.check, "check", false, "print the names of files that are not; exit with 3 if there are any")
 	cmd.MarkFlagsMutuallyExclusive("write", "check")
@@ -40,7 +41,7 @@ it formats the rules file of the configuration; "-" is stdin.`,
 
 func runFmt(s streams, o fmtOptions, files []string) error {
 	if len(files) == 0 {
-		file, err := rulesFile(o.config)
+		file, err := rulesFile(o.files)
 		if err != nil {
 			return err
 		}
@@ -62,6 +63,20 @@ func runFmt(s streams, o fmtOptions, files []string) error {
 		return quiet(exitFaults)
 	}
 	return nil
+}
+
+// rulesFile names the file that holds the rules of a configuration.
+func rulesFile(f config.Flags) (string, error) {
+	c, err := openConfig(f)
+	switch {
+	case err != nil:
+		return "", err
+	case c.RulesFile != "":
+		return c.RulesFile, nil
+	case c.File != "":
+		return c.File, nil
+	}
+	return "", usageError("no FILE given, and there is no configuration that names one")
 }
 
 // formatFile formats one file and reports whether that changed it.

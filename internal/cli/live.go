@@ -2,12 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -45,26 +40,10 @@ const (
 	nullField  = "null_field"
 )
 
-// liveCommand says what check --live starts, and what the rules call it.
-func liveCommand(o checkOptions, command []string) (server string, argv, env []string, err error) {
-	if len(command) > 0 {
-		return o.server, command, nil, nil
-	}
-	if o.server == "" {
-		return "", nil, nil, usageError("--live needs a server: -- COMMAND, or --server with a name from the configuration")
-	}
-	set, err := loadConfig(o.config)
-	if err != nil {
-		return "", nil, nil, fileError(err)
-	}
-	argv, env, err = set.command(o.server)
-	return o.server, argv, env, err
-}
-
-func checkLive(ctx context.Context, s streams, set *rules.Set, server string, argv, env []string) (*live, error) {
+func checkLive(ctx context.Context, s streams, set *rules.Set, server string, start upstream.Command) (*live, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, liveTimeout, fmt.Errorf("after %s", liveTimeout))
 	defer cancel()
-	child, err := startChild(argv, env, s.Err)
+	child, err := startServer(start, s.Err)
 	if err != nil {
 		return nil, err
 	}
@@ -72,11 +51,11 @@ func checkLive(ctx context.Context, s streams, set *rules.Set, server string, ar
 	c := client.New(child.Stdin(), child.Stdout())
 	said, err := c.Initialize(ctx, "spillway-check", thisBuild().Version)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", argv[0], err)
+		return nil, fmt.Errorf("%s: %w", start.Argv[0], err)
 	}
 	tools, err := c.Tools(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", argv[0], err)
+		return nil, fmt.Errorf("%s: %w", start.Argv[0], err)
 	}
 	if server == "" {
 		server = said.Name
@@ -84,37 +63,10 @@ func checkLive(ctx context.Context, s streams, set *rules.Set, server string, ar
 	return compareLive(set, server, said.Name, tools)
 }
 
-// startChild starts a server whose stderr goes to talk.
-func startChild(argv, env []string, talk io.Writer) (*upstream.Child, error) {
-	child, err := upstream.Start(upstream.Command{Argv: argv, Env: env, Stderr: talk})
-	switch {
-	case err == nil:
-		return child, nil
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return nil, withStatus(exitNotFound, err)
-	}
-	return nil, withStatus(exitNoStart, err)
-}
-
-// environ is our environment with the variables of a configured server.
-func environ(with map[string]string) []string {
-	if len(with) == 0 {
-		return nil
-	}
-	env := os.Environ()
-	for name, value := range with {
-		env = append(env, name+"="+value)
-	}
-	return env
-}
-
 func compareLive(set *rules.Set, server, announced string, tools []client.Tool) (*live, error) {
 	l := &live{Server: server, Announced: announced, Tools: len(tools), Findings: []finding{}}
 	if !set.Names(server) {
-		msg := fmt.Sprintf("no rule names the server %q; the rules name none", server)
-		if names := set.Servers(); len(names) > 0 {
-			msg = fmt.Sprintf("no rule names the server %q; the rules name %s", server, strings.Join(names, ", "))
-		}
+		msg := fmt.Sprintf("no rule names the server %q; the rules name %s", server, namedServers(set))
 		l.Findings = append(l.Findings, finding{Kind: noRules, Rule: server, Msg: msg})
 	}
 	names := make([]string, len(tools))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spillway-mcp/spillway/internal/config"
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/rules"
 	"github.com/spillway-mcp/spillway/internal/stash"
@@ -19,8 +20,7 @@ const expandTool = "reducer_expand"
 
 // callOptions say which result of which call is looked at; reduce and dry-run share them.
 type callOptions struct {
-	config  string
-	rules   string
+	files   config.Flags
 	server  string
 	tool    string
 	args    string
@@ -29,8 +29,8 @@ type callOptions struct {
 }
 
 func (o *callOptions) flags(cmd *cobra.Command) {
-	configFlag(cmd, &o.config)
-	rulesFlag(cmd, &o.rules)
+	configFlag(cmd, &o.files)
+	rulesFlag(cmd, &o.files)
 	f := cmd.Flags()
 	f.StringVar(&o.server, "server", "", "`NAME` of the server in the rules (required)")
 	f.StringVar(&o.tool, "tool", "", "`NAME` of the tool whose result it is (required)")
@@ -61,7 +61,7 @@ func (o *callOptions) read(s streams, files []string) (*call, error) {
 			return nil, usageError("--args needs a JSON object, got %s", args.Kind())
 		}
 	}
-	set, err := loadRules(o.config, o.rules)
+	set, err := openRules(o.files)
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +70,7 @@ func (o *callOptions) read(s streams, files []string) (*call, error) {
 		return nil, err
 	}
 	c := &call{in: in}
-	if t := set.For(o.server, o.tool); t != nil {
-		c.variant = t.Pick(args)
-	}
+	c.variant = set.For(o.server, o.tool).Pick(args)
 	return c, nil
 }
 
@@ -141,7 +139,11 @@ func runReduce(ctx context.Context, s streams, o reduceOptions, files []string) 
 }
 
 func keepOriginal(ctx context.Context, log *slog.Logger, o *callOptions, c *call, out reduce.Outcome) error {
-	store, err := openStash(o.config, log)
+	cfg, err := openConfig(o.files)
+	if err != nil {
+		return err
+	}
+	store, err := openStash(cfg, log)
 	if err != nil {
 		return err
 	}

@@ -7,17 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spillway-mcp/spillway/internal/config"
 	"github.com/spillway-mcp/spillway/internal/ledger"
 	"github.com/spillway-mcp/spillway/internal/proxy"
-	"github.com/spillway-mcp/spillway/internal/rules"
-	"github.com/spillway-mcp/spillway/internal/stash"
 	"github.com/spillway-mcp/spillway/internal/tokens"
 	"github.com/spillway-mcp/spillway/internal/upstream"
 )
 
 type runOptions struct {
-	config  string
-	rules   string
+	files   config.Flags
 	server  string
 	verbose bool
 }
@@ -53,8 +51,8 @@ for what this process ends with.`,
 			return runRun(cmd.Context(), s, o, command)
 		},
 	}
-	configFlag(cmd, &o.config)
-	rulesFlag(cmd, &o.rules)
+	configFlag(cmd, &o.files)
+	rulesFlag(cmd, &o.files)
 	cmd.Flags().StringVar(&o.server, "server", "", "`NAME` of the server in the rules; without it, the one it gives itself")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "talk about every call on stderr")
 	return cmd
@@ -66,33 +64,39 @@ func runRun(ctx context.Context, s streams, o runOptions, command []string) erro
 		level = slog.LevelDebug
 	}
 	log := newLog(s.Err, level)
-	set, err := loadConfig(o.config)
+	c, err := openConfig(o.files)
 	if err != nil {
-		return fileError(err)
+		return err
 	}
-	argv, env, err := o.command(set, command)
+	for _, warning := range c.Warnings {
+		log.Warn(warning.Error())
+	}
+	start, err := serverCommand(c, o.server, command)
 	if err != nil {
 		return err
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	watcher, err := set.watchRules(watching, o.rules, log)
+	watcher, err := c.WatchRules(watching, log)
 	if err != nil {
 		return fileError(err)
 	}
-	counter, err := tokens.ByName(set.Ledger.Estimator)
+	counter, err := tokens.ByName(c.Ledger.Estimator)
 	if err != nil {
 		return err
 	}
-	child, err := startChild(argv, env, s.Err)
+	child, err := startServer(start, s.Err)
 	if err != nil {
 		return err
 	}
-	store := openForRun(set, log)
-	if store != nil {
+	// Without a stash a session runs all the same: nothing is cut that could not be got back.
+	store, err := openStash(c, log)
+	if err != nil {
+		log.Warn("the stash cannot be opened, so results pass whole", "error", err)
+	} else {
 		defer store.Close()
 	}
-	account, err := ledger.Open(set.Ledger.Path, log)
+	account, err := ledger.Open(c.Ledger.Path, log)
 	if err != nil {
 		log.Warn("the ledger cannot be opened, so nothing is booked", "error", err)
 	}
@@ -101,51 +105,13 @@ func runRun(ctx context.Context, s streams, o runOptions, command []string) erro
 	opt := proxy.Options{
 		In: s.In, Out: s.Out, Upstream: child,
 		Server: o.server, Rules: watcher.Current, RulesChanged: watcher.Changes(),
-		Caller: localCaller(), Expand: set.Expand, ExpandBudget: set.ExpandBudget, ResourceLink: set.ResourceLink,
-		Ledger: account, Counter: counter, MaxFrame: set.MaxFrame, Log: log,
+		Caller: localCaller(), Expand: c.Expand, ExpandBudget: c.ExpandBudget, ResourceLink: c.ResourceLink,
+		Ledger: account, Counter: counter, MaxFrame: c.MaxFrame, Log: log,
 	}
 	if store != nil { // a nil *stash.Store in the interface would not be nil
 		opt.Stash = store
 	}
 	return runEnd(ctx, proxy.Serve(ctx, opt))
-}
-
-// command is what to start: the command line's, else that of the configured server.
-func (o *runOptions) command(set *settings, command []string) (argv, env []string, err error) {
-	if len(command) > 0 {
-		return command, nil, nil
-	}
-	if o.server == "" {
-		return nil, nil, usageError("no COMMAND given: spillway run -- COMMAND [ARG...]")
-	}
-	return set.command(o.server)
-}
-
-// openForRun opens the stash. Without one a session runs all the same: nothing is cut that could not be got back.
-func openForRun(set *settings, log *slog.Logger) *stash.Store {
-	o := set.Stash
-	o.Log = log
-	store, err := stash.Open(set.StashDir, o)
-	if err != nil {
-		log.Warn("the stash cannot be opened, so results pass whole", "error", err)
-		return nil
-	}
-	return store
-}
-
-// watchRules watches the rules file given, else that of the configuration.
-func (s *settings) watchRules(ctx context.Context, file string, log *slog.Logger) (*rules.Watcher, error) {
-	if file == "" {
-		file = s.RulesFile
-	}
-	if file != "" {
-		return rules.Watch(ctx, file, log)
-	}
-	set, err := s.rules("")
-	if err != nil {
-		return nil, err
-	}
-	return rules.Static(set), nil
 }
 
 // runEnd makes the exit status of run: the server's where it ended by itself, the signal's where one ended us.

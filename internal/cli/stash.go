@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spillway-mcp/spillway/internal/config"
 	"github.com/spillway-mcp/spillway/internal/stash"
 )
 
@@ -31,8 +32,12 @@ sessions, as reducer_expand does.`,
 }
 
 // withStash opens the stash of the configuration for the time of do.
-func withStash(s streams, config string, do func(*stash.Store) error) error {
-	store, err := openStash(config, newLog(s.Err, slog.LevelInfo))
+func withStash(s streams, f config.Flags, do func(*stash.Store) error) error {
+	c, err := openConfig(f)
+	if err != nil {
+		return err
+	}
+	store, err := openStash(c, newLog(s.Err, slog.LevelInfo))
 	if err != nil {
 		return err
 	}
@@ -73,12 +78,12 @@ func entryOf(e stash.Entry) stashEntry {
 }
 
 type stashOptions struct {
-	config string
-	json   bool
+	files config.Flags
+	json  bool
 }
 
 func (o *stashOptions) flags(cmd *cobra.Command, json string) {
-	configFlag(cmd, &o.config)
+	configFlag(cmd, &o.files)
 	cmd.Flags().BoolVar(&o.json, "json", false, json)
 }
 
@@ -95,7 +100,7 @@ func newStashList(s streams) *cobra.Command {
 }
 
 func runStashList(ctx context.Context, s streams, o stashOptions) error {
-	return withStash(s, o.config, func(store *stash.Store) error {
+	return withStash(s, o.files, func(store *stash.Store) error {
 		entries, err := store.List(ctx, localCaller())
 		if err != nil {
 			return err
@@ -137,7 +142,7 @@ func newStashShow(s streams) *cobra.Command {
 }
 
 func runStashShow(ctx context.Context, s streams, o stashOptions, ref string) error {
-	return withStash(s, o.config, func(store *stash.Store) error {
+	return withStash(s, o.files, func(store *stash.Store) error {
 		e, _, err := store.Get(ctx, localCaller(), ref)
 		if err != nil {
 			return refError(ref, err)
@@ -182,7 +187,7 @@ sessions do this by themselves; nobody has to. It may run beside them.`,
 }
 
 func runStashGC(ctx context.Context, s streams, o stashOptions) error {
-	return withStash(s, o.config, func(store *stash.Store) error {
+	return withStash(s, o.files, func(store *stash.Store) error {
 		r, err := store.GC(ctx)
 		if err != nil {
 			return err

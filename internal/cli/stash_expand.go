@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spillway-mcp/spillway/internal/client"
+	"github.com/spillway-mcp/spillway/internal/config"
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/stash"
 	"github.com/spillway-mcp/spillway/reduce"
 )
 
 type stashExpandOptions struct {
-	config string
+	files  config.Flags
 	rows   string
 	fields []string
 	query  string
@@ -44,7 +45,7 @@ unless you set one.
 			return runStashExpand(cmd.Context(), s, o, args[0], cmd.Flags().Changed("block"))
 		},
 	}
-	configFlag(cmd, &o.config)
+	configFlag(cmd, &o.files)
 	f := cmd.Flags()
 	f.StringVar(&o.rows, "rows", "", "rows of the original: 26-50, 26-, 7, or -10 for the last ten")
 	f.StringSliceVar(&o.fields, "fields", nil, "`NAMES` of the projection, or dotted paths, with commas")
@@ -60,7 +61,7 @@ unless you set one.
 }
 
 func runStashExpand(ctx context.Context, s streams, o stashExpandOptions, ref string, block bool) error {
-	return withStash(s, o.config, func(store *stash.Store) error {
+	return withStash(s, o.files, func(store *stash.Store) error {
 		entry, original, err := store.Get(ctx, localCaller(), ref)
 		if err != nil {
 			return refError(ref, err)

@@ -3,12 +3,13 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/spillway-mcp/spillway/internal/config"
 	"github.com/spillway-mcp/spillway/internal/ledger"
 )
 
 type statsOptions struct {
-	config string
-	json   bool
+	files config.Flags
+	json  bool
 }
 
 func newStats(s streams) *cobra.Command {
@@ -29,14 +30,14 @@ are counted, and never added.`,
 		GroupID: groupRecords,
 		RunE:    func(_ *cobra.Command, args []string) error { return runStats(s, o, args) },
 	}
-	configFlag(cmd, &o.config)
+	configFlag(cmd, &o.files)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
 
 func runStats(s streams, o statsOptions, files []string) error {
 	if len(files) == 0 {
-		c, err := loadConfig(o.config)
+		c, err := openConfig(o.files)
 		if err != nil {
 			return err
 		}

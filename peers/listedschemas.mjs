@@ -2,8 +2,8 @@
 // whole tools/list through its result schema, then each outputSchema through
 // its validator. Reads one JSON line a case on stdin,
 // {"upstream", "listed", "values": [...]}, and answers each with one line: "ok",
-// "skip: ..." where the client does not take the upstream's own schema or the
-// first value under it, or what is wrong.
+// "skip: ..." where the client's validator does not take the upstream's own
+// schema or the first value under it, or what is wrong.
 import readline from 'node:readline';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { ListToolsResultSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -18,7 +18,7 @@ function load(outputSchema) {
 
 function check({ upstream, listed, values }) {
   try {
-    const own = load(upstream)(values[0]);
+    const own = new AjvJsonSchemaValidator().getValidator(upstream)(values[0]);
     if (!own.valid) return 'skip: the value is not valid to the client: ' + own.errorMessage;
   } catch (e) {
     return 'skip: the client does not take the upstream schema: ' + e.message;

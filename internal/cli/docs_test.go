@@ -3,9 +3,13 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/stash"
 )
 
 // docs/cli.md carries two of the help texts, word for word.
@@ -41,4 +45,48 @@ func TestExitCodesAreListed(t *testing.T) {
 			t.Errorf("help exit-codes does not tell of %s", status)
 		}
 	}
+}
+
+// A field that is not in docs/json.md is no promise, and one that goes missing there would be broken unseen.
+func TestJSONFieldsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "json.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(string(page), -1) {
+		parts := strings.FieldsFunc(name[1], func(r rune) bool { return strings.ContainsRune(".…[]", r) })
+		for _, part := range parts {
+			documented[part] = true
+		}
+	}
+	for _, v := range []any{
+		dryRun{}, checked{}, explained{}, stashEntry{}, stash.GCReport{}, ledger.Report{}, ledger.Line{}, benchReport{}, build{},
+	} {
+		for _, name := range jsonFields(reflect.TypeOf(v), nil) {
+			if !documented[name] {
+				t.Errorf("%T: the field %s is not in docs/json.md", v, name)
+			}
+		}
+	}
+}
+
+// jsonFields returns the names of the fields of a type and of what it holds, as encoding/json writes them.
+func jsonFields(t reflect.Type, names []string) []string {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		return jsonFields(t.Elem(), names)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if tag != "" {
+				names = append(names, tag)
+			}
+			if tag != "" || f.Anonymous {
+				names = jsonFields(f.Type, names)
+			}
+		}
+	}
+	return names
 }

@@ -215,6 +215,35 @@ func TestGCRemovesWhatNobodyClaims(t *testing.T) {
 	}
 }
 
+func TestPutCleansUpInPassing(t *testing.T) {
+	c := newClock()
+	c.t = time.Now().Add(24 * time.Hour)
+	s := open(t, t.TempDir(), Options{Now: c.now})
+	s.tidyEvery = time.Hour
+	leave := func() string {
+		temp := filepath.Join(s.objects(), tempPrefix+"1")
+		if err := os.WriteFile(temp, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return temp
+	}
+	for range 2 {
+		temp := leave()
+		put(t, s, "a", row)
+		s.background.Wait()
+		if _, err := os.Stat(temp); !os.IsNotExist(err) {
+			t.Errorf("what a killed process left is still there: %v", err)
+		}
+		leave()
+		put(t, s, "a", row)
+		s.background.Wait()
+		if _, err := os.Stat(temp); err != nil {
+			t.Errorf("cleaned up again at once: %v", err)
+		}
+		c.add(time.Hour)
+	}
+}
+
 func TestGCGivesPagesBack(t *testing.T) {
 	c := newClock()
 	s := open(t, t.TempDir(), Options{Now: c.now})

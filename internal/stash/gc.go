@@ -47,6 +47,22 @@ func (s *Store) GC(ctx context.Context) (r GCReport, err error) {
 	return r, err
 }
 
+// tidy starts a cleaning in the background if the last one was long ago.
+func (s *Store) tidy() {
+	now := s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.tidyEvery == 0 || now.Sub(s.tidied) < s.tidyEvery {
+		return
+	}
+	s.tidied = now
+	s.background.Go(func() {
+		if _, err := s.GC(s.stopped); err != nil && s.stopped.Err() == nil {
+			s.log.Warn("stash cannot be cleaned up", "err", err)
+		}
+	})
+}
+
 // batches runs fn in transactions of its own until it reports that it did less
 // than a batch.
 func (s *Store) batches(ctx context.Context, total *int, fn func(*tx) (int, error)) error {

@@ -48,6 +48,7 @@ func open(t testing.TB, dir string, o Options) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.tidyEvery = 0
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -84,6 +84,7 @@ func TestOpenRefusesANewerSchema(t *testing.T) {
 	if s, err = Open(dir, Options{Log: slog.New(slog.NewTextHandler(&log, nil))}); err != nil {
 		t.Fatal(err)
 	}
+	s.background.Wait()
 	_, _, getErr := s.Get(t.Context(), "a", entry("a", row).Ref)
 	for _, err := range []error{s.Ready(t.Context()), s.Put(t.Context(), entry("a", file), file), getErr} {
 		if err == nil || !strings.Contains(err.Error(), "version 7 was made by a newer spillway") {

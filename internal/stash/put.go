@@ -52,10 +52,14 @@ func (s *Store) Put(ctx context.Context, e Entry, original []byte) error {
 			s.unkeep(ctx, p.hash)
 		}
 	}
-	if buried > 0 && err == nil {
+	if err != nil {
+		return err
+	}
+	if buried > 0 {
 		s.sweepSome(ctx)
 	}
-	return err
+	s.tidy()
+	return nil
 }
 
 // entered reports whether the caller has an entry under ref.

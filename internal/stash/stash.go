@@ -52,6 +52,9 @@ const (
 	// "expired" to its owner, and tombstoneCap how many such refs are kept.
 	tombstoneAge = 30 * 24 * time.Hour
 	tombstoneCap = 100_000
+	// tidyEvery is how often a process that puts cleans up in passing, so that
+	// what killed processes left does not wait for someone to ask.
+	tidyEvery = time.Hour
 	// tempAge is the age at which a temporary file is taken for the leaving of
 	// a process that died.
 	tempAge = time.Hour
@@ -129,12 +132,16 @@ type Store struct {
 	now    func() time.Time
 	log    *slog.Logger
 
-	writing chan struct{} // holds one token: one writer at a time in this process
-	opening sync.WaitGroup
+	writing    chan struct{} // holds one token: one writer at a time in this process
+	background sync.WaitGroup
+	stop       context.CancelFunc // ends what runs in the background
+	stopped    context.Context
+	tidyEvery  time.Duration // 0 in tests that count what is cleaned up
 
 	mu     sync.Mutex // guards what follows
 	db     *database
 	closed bool
+	tidied time.Time // when the last cleaning was begun
 }
 
 // Open makes dir if need be and returns a store on it. The database is opened
@@ -158,7 +165,10 @@ func Open(dir string, o Options) (*Store, error) {
 		now:     o.Now,
 		log:     o.Log,
 		writing: make(chan struct{}, 1),
+
+		tidyEvery: tidyEvery,
 	}
+	s.stopped, s.stop = context.WithCancel(context.Background())
 	if s.ttl == 0 {
 		s.ttl = DefaultTTL
 	}
@@ -177,13 +187,11 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := s.makeDirs(); err != nil {
 		return nil, err
 	}
-	s.opening.Add(1)
-	go func() {
-		defer s.opening.Done()
-		if err := s.Ready(context.Background()); err != nil && !errors.Is(err, ErrClosed) {
+	s.background.Go(func() {
+		if err := s.Ready(s.stopped); err != nil && s.stopped.Err() == nil {
 			s.log.Warn("stash cannot be opened; results are passed whole", "dir", dir, "err", err)
 		}
-	}()
+	})
 	return s, nil
 }
 
@@ -196,13 +204,14 @@ func (s *Store) Ready(ctx context.Context) error {
 
 // Close ends the store once the write that is under way, if any, is done.
 func (s *Store) Close() error {
+	s.stop()
 	s.writing <- struct{}{}
 	defer func() { <-s.writing }()
 	s.mu.Lock()
 	db := s.db
 	s.db, s.closed = nil, true
 	s.mu.Unlock()
-	s.opening.Wait()
+	s.background.Wait()
 	if db == nil {
 		return nil
 	}

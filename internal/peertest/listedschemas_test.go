@@ -87,8 +87,8 @@ func TestK12_StrictClientTakesListedSchemas(t *testing.T) {
 			}
 			rule := schematest.Rule(t)
 			r, err := reduce.Compile(rule)
-			if err != nil {
-				continue
+			if err != nil || !schema.Changes(schematest.Options(rule, false)) {
+				continue // the upstream's own bytes are listed, be they what they are
 			}
 			out := r.Reduce([]byte(schematest.Result(t, value)), reduce.Env{Expand: "reducer_expand", Schema: true})
 			reduced, err := jsontape.Parse(out.Result)

@@ -24,7 +24,8 @@ func (a amount) net() int64 { return a.in - a.out - a.expanded - a.definitions }
 //   - an error, and an answer of which nothing went out, saved nothing: its in is
 //     no more than its out, so that a failed call never looks like a saving;
 //   - an expand is a cost, all of it;
-//   - a list costs what it grew.
+//   - a list costs what it grew; one that shrank, since a rule hides tools, is no
+//     saving of results, and saves nothing here.
 //
 // The structured view of a result without structuredContent is its text, since
 // that is what such a host shows then.
@@ -47,7 +48,7 @@ func book(r *record, estimator int) booking {
 		kind = func(_, out int64) amount { return amount{expanded: out} }
 	case EventList:
 		b.event, b.reduced = EventList, false
-		kind = func(in, out int64) amount { return amount{definitions: out - in} }
+		kind = func(in, out int64) amount { return amount{definitions: max(0, out-in)} }
 	case EventError:
 		b.event, b.reduced = EventError, false
 		kind = func(in, out int64) amount { return amount{in: min(in, out), out: out} }

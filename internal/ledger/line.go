@@ -52,7 +52,7 @@ const (
 // In is what the upstream sent, out what we sent down, with note, _spillway and
 // links. An expand has only out, in both views: all of it is a cost, booked to
 // the server and the tool of the original. A list has the upstream's list as in
-// and ours as out; the growth is a cost.
+// and ours as out; growth is a cost.
 type Line struct {
 	TS        time.Time `json:"ts"` // when the event ended; Write sets a zero one
 	Event     string    `json:"event"`

@@ -64,7 +64,7 @@ type View struct {
 	BytesIn          int64    `json:"bytes_in"`  // results as the upstreams sent them
 	BytesOut         int64    `json:"bytes_out"` // results as we sent them, notes included
 	BytesExpanded    int64    `json:"bytes_expanded"`
-	BytesDefinitions int64    `json:"bytes_definitions"` // growth of tools/list; under 0 if it shrank
+	BytesDefinitions int64    `json:"bytes_definitions"` // growth of tools/list
 	NetSaved         int64    `json:"net_saved"`         // in less the three others
 	NetFraction      *float64 `json:"net_fraction"`
 	Tokens           []Tokens `json:"tokens"` // one an estimator; never added

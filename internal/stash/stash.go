@@ -168,7 +168,6 @@ func Open(dir string, o Options) (*Store, error) {
 
 		tidyEvery: tidyEvery,
 	}
-	s.stopped, s.stop = context.WithCancel(context.Background())
 	if s.ttl == 0 {
 		s.ttl = DefaultTTL
 	}
@@ -187,6 +186,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := s.makeDirs(); err != nil {
 		return nil, err
 	}
+	s.stopped, s.stop = context.WithCancel(context.Background())
 	s.background.Go(func() {
 		if err := s.Ready(s.stopped); err != nil && s.stopped.Err() == nil {
 			s.log.Warn("stash cannot be opened; results are passed whole", "dir", dir, "err", err)

@@ -99,6 +99,7 @@ type writer struct {
 
 	targets map[*byte]bool // what references of UPSTREAM lead to
 	lost    bool           // UPSTREAM cannot be moved
+	draft4  bool           // the dialect is draft-04, as some generators still write it
 
 	budget    int // schemas to relax
 	cleanings int

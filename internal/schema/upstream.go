@@ -14,6 +14,7 @@ const place = "#/anyOf/0"
 // schema. It reports false where that cannot be done by moving it.
 func (w *writer) upstream() ([]byte, bool) {
 	w.targets = map[*byte]bool{}
+	w.draft4 = strings.Contains(w.doc.Value().Get("$schema").Str(), "draft-04")
 	w.findTargets(w.doc.Value())
 	if w.lost {
 		return nil, false
@@ -39,6 +40,9 @@ func (w *writer) findTargets(v jsontape.Value) {
 	}
 	if v.Get("$ref").Exists() && v.Get("$recursiveRef").Exists() {
 		w.lost = true // they would become one
+	}
+	if w.draft4 && v.Get("id").Kind() == jsontape.String {
+		w.lost = true // draft-04's name of a resource
 	}
 	for it := v.Iter(); it.Next(); {
 		key, value := it.Key().Str(), it.Value()

@@ -1,8 +1,13 @@
 package bench
 
 import (
+	"encoding/json"
+	"errors"
+	"reflect"
 	"testing"
 	"time"
+
+	"github.com/spillway-mcp/spillway/internal/fixture"
 )
 
 // run measures both sides under their names: the last columns of each are to be compared.
@@ -34,8 +39,9 @@ func BenchmarkProject10MB(b *testing.B) {
 	w, err := Project(10_000_000)
 	run(b, w, err)
 }
-func BenchmarkCanonical1MB(b *testing.B) { run(b, Canonical(1_000_000), nil) }
-func BenchmarkBrackets(b *testing.B)     { run(b, Brackets(), nil) }
+func BenchmarkCanonical1MB(b *testing.B)  { run(b, Canonical(1_000_000), nil) }
+func BenchmarkBrackets(b *testing.B)      { run(b, Brackets(false), nil) }
+func BenchmarkBracketsValid(b *testing.B) { run(b, Brackets(true), nil) }
 
 func TestMeasureIsPaired(t *testing.T) {
 	spin := func(d time.Duration) func() error {
@@ -59,6 +65,52 @@ func TestMedian(t *testing.T) {
 	}{{[]float64{3}, 3}, {[]float64{9, 1}, 5}, {[]float64{7, 1, 3}, 3}, {[]float64{4, 1, 2, 100}, 3}} {
 		if got := median(c.in); got != c.want {
 			t.Errorf("median of %v is %v, want %v", c.in, got, c.want)
+		}
+	}
+}
+
+// The comparison is only fair where both sides do the same: they keep the same rows and the same totals.
+func TestBothSidesAgree(t *testing.T) {
+	result := fixture.Sized(300_000, fixture.Options{})
+	theirs, err := obvious(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := reducer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, compressed, err := ours(r, result, nil)
+	if err != nil || len(compressed) == 0 {
+		t.Fatal(len(compressed), err)
+	}
+	type reduced struct {
+		StructuredContent struct {
+			Total int              `json:"total_count"`
+			Rows  []map[string]any `json:"rows"`
+		}
+	}
+	var a, b reduced
+	if err := errors.Join(json.Unmarshal(out.Result, &a), json.Unmarshal(theirs, &b)); err != nil {
+		t.Fatal(err)
+	}
+	if len(a.StructuredContent.Rows) != maxRows || !reflect.DeepEqual(a, b) {
+		t.Errorf("spillway keeps %d rows, the other way %d, or they differ", len(a.StructuredContent.Rows), len(b.StructuredContent.Rows))
+	}
+}
+
+func TestSmallWorksRun(t *testing.T) {
+	reduceWork, err := Reduce(200_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	projectWork, err := Project(100_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []Work{reduceWork, projectWork, Canonical(100_000), Brackets(false), Brackets(true)} {
+		if err := errors.Join(w.Ours(), w.Theirs()); err != nil {
+			t.Errorf("%s: %v", w.Name, err)
 		}
 	}
 }

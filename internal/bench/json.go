@@ -33,20 +33,29 @@ func Canonical(size int) Work {
 	}
 }
 
-// Brackets is parsing 200 kB of arrays within arrays, 990 deep.
-func Brackets() Work {
+// Brackets is parsing 200 kB of arrays within arrays, 990 deep, against encoding/json, which keeps the arrays, or with
+// valid against its validator, which keeps nothing.
+func Brackets(valid bool) Work {
 	const depth, size = 990, 200_000
 	nest := strings.Repeat("[", depth) + strings.Repeat("]", depth)
 	source := []byte("[" + strings.TrimSuffix(strings.Repeat(nest+",", size/len(nest)), ",") + "]")
 	var doc jsontape.Doc
-	return Work{
-		Name: "200 kB of brackets, 990 deep", Size: len(source), Against: "encoding/json's Valid, which keeps nothing",
+	w := Work{
+		Name: "200 kB of brackets, 990 deep", Size: len(source), Against: "encoding/json to any",
 		Ours: func() error { return doc.Reset(source, jsontape.Limits{}) },
 		Theirs: func() error {
+			var data any
+			return json.Unmarshal(source, &data)
+		},
+	}
+	if valid {
+		w.Name, w.Against = "the same brackets", "encoding/json's Valid, which keeps nothing"
+		w.Theirs = func() error {
 			if !json.Valid(source) {
 				return errors.New("refused")
 			}
 			return nil
-		},
+		}
 	}
+	return w
 }

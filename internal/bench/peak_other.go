@@ -1,7 +1,5 @@
-//go:build !unix
+//go:build !linux
 
 package bench
 
-import "os"
-
-func peakOf(*os.ProcessState) (int64, bool) { return 0, false }
+func ownPeak() (int64, error) { return 0, ErrNoPeak }

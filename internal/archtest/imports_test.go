@@ -1,0 +1,92 @@
+package archtest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/spillway-mcp/spillway"
+
+// layers are all packages of the module, from the bottom. A package imports
+// packages of layers below its own and nothing else of the module; its tests
+// may import what they like.
+var layers = [][]string{
+	{"internal/jsontape", "internal/wire", "internal/tokens", "internal/upstream/reap", "internal/archtest", "internal/peertest"},
+	{"internal/schema/schemadoc", "internal/yamlpos", "internal/ledger", "internal/stash", "internal/upstream", "internal/fixture"},
+	{"internal/jmespath"},
+	{"internal/schema", "reduce"},
+	{"internal/schema/schematest", "internal/rules"},
+	{"internal/config", "internal/proxy", "internal/client", "internal/traceability", "internal/doctest"},
+	{"internal/demo", "internal/bench"},
+	{"internal/cli"},
+	{"cmd/spillway"},
+}
+
+func layerOf(path string) int {
+	return slices.IndexFunc(layers, func(l []string) bool { return slices.Contains(l, path) })
+}
+
+func TestImportsGoDown(t *testing.T) {
+	for path, p := range packages(t) {
+		own := layerOf(path)
+		if own < 0 {
+			t.Errorf("%s stands in no layer: say in archtest where it belongs, and in docs/design.md what it is", path)
+			continue
+		}
+		for _, imported := range p.own {
+			if at := layerOf(imported); at >= own {
+				t.Errorf("%s (layer %d) imports %s (layer %d): imports go down", path, own, imported, at)
+			}
+		}
+	}
+}
+
+func TestLayersHoldNothingElse(t *testing.T) {
+	all := packages(t)
+	for _, layer := range layers {
+		for _, path := range layer {
+			if all[path] == nil {
+				t.Errorf("the layers name %s, which is no package", path)
+			}
+		}
+	}
+}
+
+// pure are the packages that give the same output for the same input on any
+// machine at any time (RED-42).
+var pure = []string{"reduce", "internal/jmespath", "internal/jsontape", "internal/schema", "internal/schema/schemadoc"}
+
+// impure are what they may not import, by themselves or through packages of
+// ours; what is below one is meant with it.
+var impure = []string{"os", "net", "time", "math/rand", "crypto/rand", "syscall", "log", "runtime/debug"}
+
+func TestRED42_PurePackagesReachNoClockDiskNetworkOrChance(t *testing.T) {
+	all := packages(t)
+	for _, path := range pure {
+		seen := map[string]bool{}
+		var visit func(path, by string)
+		visit = func(path, by string) {
+			if seen[path] {
+				return
+			}
+			seen[path] = true
+			p := all[path]
+			if p == nil {
+				t.Errorf("%s is no package", path)
+				return
+			}
+			for _, std := range p.other {
+				for _, bad := range impure {
+					if std == bad || strings.HasPrefix(std, bad+"/") {
+						t.Errorf("%s imports %s", by, std)
+					}
+				}
+			}
+			for _, own := range p.own {
+				visit(own, by+" > "+own)
+			}
+		}
+		visit(path, path)
+	}
+}

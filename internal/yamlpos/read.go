@@ -65,8 +65,23 @@ func readYAML(src *source) (n *Node, comments []comment, err error) {
 			root = r.node(doc.Body, root)
 		}
 	}
+	if root.Kind == Null && root.end == 0 {
+		r.nothing()
+	}
 	r.errs = append(r.errs, duplicates(root)...)
 	return root, comments, r.errs.Err()
+}
+
+// nothing reports text in a file that the parser found empty: it drops a tag
+// that nothing follows.
+func (r *reader) nothing() {
+	for i := range r.src.lines {
+		line := strings.TrimSpace(string(r.src.line(i + 1)))
+		if line != "" && line[0] != '#' && !strings.HasPrefix(line, "---") {
+			r.errs = append(r.errs, *r.src.errorAt(r.src.lines[i], "this line cannot be read"))
+			return
+		}
+	}
 }
 
 // syntaxError turns the parser's error into ours. Its message names tokens of
@@ -287,7 +302,7 @@ func (r *reader) scalar(n *Node, t *token.Token) {
 		// The parser misplaces some plain values over several lines, keeps
 		// line ends in others, and takes "a: b" for a value inside { }.
 		raw := fold(string(r.src.data[n.start:n.end]))
-		if raw != strings.TrimSpace(t.Value) || strings.Contains(raw, ": ") {
+		if raw != strings.TrimSpace(t.Value) || strings.Contains(raw, ": ") || strings.Contains(raw, " #") {
 			r.errs.At(n, "put it in quotes", "this value cannot be read for certain")
 		}
 	}

@@ -49,11 +49,17 @@ func checkTokens(src *source, tokens token.Tokens) (errs Errors) {
 			flows--
 		case token.SequenceEntryType, token.MappingValueType:
 			if flows > 0 {
+				if t.Type == token.MappingValueType && !spaced(src, t) {
+					msg = "a colon needs a space after it"
+				}
 				break
 			}
 			col := t.Position.Column
 			if t.Type == token.MappingValueType && i > 0 {
-				col = tokens[i-1].Position.Column
+				key := tokens[i-1].Position
+				if col = key.Column; key.Line != t.Position.Line {
+					msg = "a key and its colon must stand on one line"
+				}
 			}
 			for len(blocks) > 0 && blocks[len(blocks)-1] > col {
 				blocks = blocks[:len(blocks)-1]
@@ -77,6 +83,17 @@ const (
 	tagMsg  = "tags are not allowed"
 	tagHint = "a string that starts with ! needs quotes, as in \"!name\""
 )
+
+// spaced reports whether a colon inside { } ends a key for every reader of
+// YAML: nothing but a space or the next punctuation follows it, or its key is
+// in quotes.
+func spaced(src *source, t *token.Token) bool {
+	if p := t.Prev; p != nil && (p.Type == token.DoubleQuoteType || p.Type == token.SingleQuoteType) {
+		return true
+	}
+	off := src.offset(t.Position.Line, t.Position.Column) + 1
+	return off >= len(src.data) || strings.IndexByte(" \n\t,]}", src.data[off]) >= 0
+}
 
 func tokenError(src *source, t *token.Token, msg, hint string) Error {
 	return Error{File: src.name, Line: t.Position.Line, Col: max(t.Position.Column, 1), Msg: msg, Hint: hint}

@@ -31,8 +31,8 @@ configuration; nothing else has to change.
 
 Results are reduced by the rules, and the model gets back what was cut with the
 tool reducer_expand. Everything else passes byte for byte. Without a rules file
-a result is cut at 20,000 bytes. A rules file that changes is picked up; one
-that breaks is reported on stderr, and the last good rules stay.
+each result is held to 20,000 bytes. A rules file that changes is picked up;
+one that breaks is reported on stderr, and the last good rules stay.
 
 Rules belong to a server's name: that of --server, else the one the server
 gives itself. With --server alone, the command is that of its entry in the
@@ -54,7 +54,7 @@ for what this process ends with.`,
 	configFlag(cmd, &o.files)
 	rulesFlag(cmd, &o.files)
 	cmd.Flags().StringVar(&o.server, "server", "", "`NAME` of the server in the rules; without it, the one it gives itself")
-	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "talk about every call on stderr")
+	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "talk more on stderr")
 	return cmd
 }
 

@@ -25,6 +25,10 @@ func TestPage(t *testing.T) {
 	t.Setenv(asSpillway, "1")
 	t.Setenv("TMPDIR", temp)
 	t.Setenv("TMP", temp)
+	elsewhere := filepath.Join(t.TempDir(), "mine") // a person's own places are not touched
+	for _, name := range []string{"SPILLWAY_CONFIG", "SPILLWAY_RULES", "SPILLWAY_STASH", "SPILLWAY_LEDGER"} {
+		t.Setenv(name, elsewhere)
+	}
 	var out, said bytes.Buffer
 	if err := demo.Run(t.Context(), demo.Options{Spillway: self, Serve: "__demo-server", Version: "1", Out: &out, Err: &said}); err != nil {
 		t.Fatalf("%v\n%s", err, said.String())
@@ -39,6 +43,10 @@ func TestPage(t *testing.T) {
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("it leaves %v behind, %v", left, err)
+	}
+
+	if _, err := os.Stat(elsewhere); err == nil {
+		t.Error("it writes to the person's own stash or ledger")
 	}
 
 	page, rest, _ := strings.Cut(out.String(), "4. The ledger")

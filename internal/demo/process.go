@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spillway-mcp/spillway/internal/client"
@@ -22,6 +25,7 @@ type process struct {
 func start(ctx context.Context, o Options, argv ...string) (*process, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Stderr = o.Err
+	cmd.Env = environ()
 	cmd.WaitDelay = 5 * time.Second
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -44,6 +48,14 @@ func start(ctx context.Context, o Options, argv ...string) (*process, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// environ is our environment without the variables that lead to somebody's own rules, stash and ledger.
+func environ() []string {
+	return slices.DeleteFunc(os.Environ(), func(s string) bool {
+		name, _, _ := strings.Cut(s, "=")
+		return slices.Contains([]string{"SPILLWAY_CONFIG", "SPILLWAY_RULES", "SPILLWAY_STASH", "SPILLWAY_LEDGER"}, name)
+	})
 }
 
 // stop hangs up, as clients do, and waits until the process has ended by itself.

@@ -40,8 +40,8 @@ const (
 	maxListed = 4       // a listed schema may be so many times the upstream's, and 64 kB
 )
 
-// open is what is listed where the upstream's schema is beyond the limits:
-// never wrong, and all that is said.
+// These are listed where the upstream's schema is beyond the limits: they are
+// never wrong.
 const (
 	openLegacy = `{"type":"object"}`
 	openModern = `{}`
@@ -60,9 +60,9 @@ const (
 //
 // It returns nil where upstream is no schema (absent, or neither an object
 // nor a boolean), and upstream's own bytes where no rule changes
-// structuredContent: the caller then leaves the tool as it is. A schema over 1 MiB, nested deeper
-// than 200, or with a reference that leads nowhere is listed as {"type":
-// "object"} alone. The same arguments give the same bytes.
+// structuredContent: the caller then leaves the tool as it is. A schema over
+// 1 MiB, nested deeper than 200, or with a reference that leads nowhere is
+// listed as {"type": "object"} alone. The same arguments give the same bytes.
 //
 // Where upstream holds a pattern that the client cannot read, or a reference to
 // another document, UPSTREAM keeps it; the other branches do without.

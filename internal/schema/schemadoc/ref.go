@@ -245,11 +245,5 @@ func hex(c byte) int {
 	return -1
 }
 
-// same reports whether two values are the same place of one document.
-func same(a, b jsontape.Value) bool {
-	ra, rb := a.Raw(), b.Raw()
-	return len(ra) > 0 && len(ra) == len(rb) && &ra[0] == &rb[0]
-}
-
 // Key returns an identity of v, a value that exists, across documents.
 func Key(v jsontape.Value) *byte { return &v.Raw()[0] }

@@ -3,7 +3,9 @@ package cli
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,7 +40,30 @@ func runMan(root *cobra.Command, dir string) error {
 		Title: "SPILLWAY", Section: "1", Date: &date,
 		Source: "spillway " + thisBuild().Version, Manual: "Spillway Manual",
 	}
-	return doc.GenManTree(root, header, dir)
+	if err := doc.GenManTree(root, header, dir); err != nil {
+		return err
+	}
+	for _, topic := range root.Commands() {
+		if !topic.IsAdditionalHelpTopicCommand() {
+			continue
+		}
+		file := filepath.Join(dir, "spillway-"+topic.Name()+".1")
+		if err := os.WriteFile(file, topicPage(topic, header), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// topicPage is the manual page of a help topic, whose text keeps its lines.
+func topicPage(topic *cobra.Command, h *doc.GenManHeader) []byte {
+	escape := strings.NewReplacer(`\`, `\e`, "-", `\-`)
+	page := fmt.Appendf(nil, ".TH %q %q %q %q %q\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n.nf\n", h.Title, h.Section,
+		h.Date.Format("Jan 2006"), h.Source, h.Manual, escape.Replace("spillway-"+topic.Name()), escape.Replace(topic.Short))
+	for line := range strings.Lines(topic.Long) {
+		page = append(page, `\&`+escape.Replace(line)...) // a dot or a quote that starts a line would be a request
+	}
+	return append(page, ".fi\n.SH SEE ALSO\n\\fBspillway(1)\\fP\n"...)
 }
 
 // buildDate is the date that generated files carry: never today's.

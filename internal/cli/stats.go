@@ -1,6 +1,11 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
 	"github.com/spf13/cobra"
 
 	"github.com/spillway-mcp/spillway/internal/config"
@@ -42,6 +47,9 @@ func runStats(s streams, o statsOptions, files []string) error {
 			return err
 		}
 		files = []string{c.Ledger.Path}
+		if _, err := os.Stat(c.Ledger.Path); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("there is no ledger yet at %s; run writes a line for each call", c.Ledger.Path)
+		}
 	}
 	report, err := ledger.Stats(files...)
 	if err != nil {

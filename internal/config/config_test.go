@@ -77,7 +77,7 @@ func TestDesignFile(t *testing.T) {
 
 func TestEverySetting(t *testing.T) {
 	c, err := Parse("f.yaml", []byte(`
-stash: {path: /s, ttl: 7d, max_bytes: 3MB, max_bytes_per_caller: 500k}
+stash: {path: s, ttl: 7d, max_bytes: 3MB, max_bytes_per_caller: 500k}
 ledger: {path: l.jsonl, estimator: o200k_base}
 expand: off
 expand_budget: 20KiB
@@ -90,7 +90,7 @@ rules:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Stash{"/s", 7 * 24 * time.Hour, 3_000_000, 500_000}); c.Stash != want {
+	if want := (Stash{"s", 7 * 24 * time.Hour, 3_000_000, 500_000}); c.Stash != want {
 		t.Errorf("stash %+v", c.Stash)
 	}
 	if want := (Ledger{"l.jsonl", "o200k_base"}); c.Ledger != want {
@@ -208,6 +208,9 @@ func TestSecretsAreNotShown(t *testing.T) {
 		"servers: {s: {url: 'https://hunter2@x', command: x}}",
 		"servers: {s: {url: [hunter2]}}",
 		"servers: {s: hunter2}",
+		"stash: {ttl: '${TOKEN}'}",
+		"stash: {max_bytes: '${TOKEN}'}",
+		"expand: ${TOKEN}",
 		"servers: hunter2",
 		"servers: {s: {command: x, env: {T: hunter2: y}}}",
 		"servers:\n  s:\n    env:\n      T: \"hunter2\n",

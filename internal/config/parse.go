@@ -137,7 +137,7 @@ func (r *reader) stash(n *yamlpos.Node) {
 			text := r.expanded(n, "ttl")
 			d, ok := parseDuration(text)
 			if !ok && text != "" {
-				r.errs.At(n, "", "ttl needs a time such as 24h, 90m or 7d, got %q", text)
+				r.errs.At(n, "", "ttl needs a time such as 24h, 90m or 7d, got %q", n.Text)
 			}
 			s.TTL = d
 		}},
@@ -160,7 +160,8 @@ func (r *reader) ledger(n *yamlpos.Node) {
 }
 
 // expanded reads a string that is not empty, with its variables; "" if it
-// reported an error. Its value stands in no message.
+// reported an error. Messages show what stands in the file, never the value of
+// a variable.
 func (r *reader) expanded(n *yamlpos.Node, name string) string {
 	if n.Kind != yamlpos.String {
 		r.errs.At(n, "", "%s needs a string, got %s", name, n.Kind)
@@ -193,7 +194,7 @@ func (r *reader) word(n *yamlpos.Node, name string, words ...string) string {
 	}
 	text := r.expanded(n, name)
 	if text != "" && !slices.Contains(words, text) {
-		r.errs.At(n, yamlpos.DidYouMean(text, words), "%s must be one of %s, got %q", name, strings.Join(words, ", "), text)
+		r.errs.At(n, yamlpos.DidYouMean(n.Text, words), "%s must be one of %s, got %q", name, strings.Join(words, ", "), n.Text)
 	}
 	return text
 }
@@ -208,11 +209,11 @@ func (r *reader) size(n *yamlpos.Node, name string, least, most int64) int64 {
 	size, ok := yamlpos.ParseSize(text)
 	switch {
 	case !ok && n.Kind == yamlpos.String:
-		r.errs.At(n, "", "%s needs %s, got %q", name, yamlpos.SizeForms, text)
+		r.errs.At(n, "", "%s needs %s, got %q", name, yamlpos.SizeForms, n.Text)
 	case most < math.MaxInt64 && (!ok || size < least || size > most):
-		r.errs.At(n, "", "%s must be from %d to %d bytes, got %s", name, least, most, text)
+		r.errs.At(n, "", "%s must be from %d to %d bytes, got %s", name, least, most, n.Text)
 	case !ok || size < least:
-		r.errs.At(n, "", "%s must be at least %d bytes, got %s", name, least, text)
+		r.errs.At(n, "", "%s must be at least %d bytes, got %s", name, least, n.Text)
 	}
 	return size
 }

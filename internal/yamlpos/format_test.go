@@ -52,6 +52,13 @@ func FuzzFormat(f *testing.F) {
 		f.Add(in)
 		f.Add(want)
 	}
+	for _, in := range []string{ // each of these was once read or formatted wrong
+		"a: # c\nb\n", "  -\n  0\n#\n  -", "{a: {\n%b: 1}}", "{\"a\": {\"b\": 1,}}", "{a: {\nb::}}", "A: 0\n -0",
+		"a: [b,\n ?, #\n]", "a:\n  - b: 1\n    c: 2\n  # d\n  -", "a:  # b\n  - - # c", "a: {b:\n0: 0}",
+		"a: |   # b\n c\n       ", "A: 0\n - #", "A #\n:", "a: b  \n\n",
+	} {
+		f.Add([]byte(in))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		root, err := Read("f.yaml", data)
 		if err != nil {

@@ -149,8 +149,10 @@ if (rule.max_bytes && text > rule.max_bytes) fault.push(`text is ${text} bytes, 
 
 // cutInBase64 finds a marker right behind what looks like base64: long, and not one letter or word repeated.
 function cutInBase64(result) {
-  for (const [, run] of JSON.stringify([result.content, result.structuredContent]).matchAll(/([A-Za-z0-9+/]{200,})\u2026\[\+/g)) {
-    if (new Set(run.slice(-200)).size > 30) return run.slice(-60);
+  const text = JSON.stringify([result.content, result.structuredContent]);
+  for (let at = -1; (at = text.indexOf('\u2026[+', at + 1)) >= 0; ) {
+    const before = text.slice(Math.max(0, at - 200), at);
+    if (/^[A-Za-z0-9+/]{200}$/.test(before) && new Set(before).size > 30) return before.slice(-60);
   }
   return undefined;
 }

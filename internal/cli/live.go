@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,16 +52,27 @@ func checkLive(ctx context.Context, s streams, set *rules.Set, server string, st
 	c := client.New(child.Stdin(), child.Stdout())
 	said, err := c.Initialize(ctx, "spillway-check", thisBuild().Version)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", start.Argv[0], err)
+		return nil, serverError(child, err)
 	}
 	tools, err := c.Tools(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", start.Argv[0], err)
+		return nil, serverError(child, err)
 	}
 	if server == "" {
 		server = said.Name
 	}
 	return compareLive(set, server, said.Name, tools)
+}
+
+// serverError says how a server ended, where that is why it did not answer.
+func serverError(child *upstream.Child, err error) error {
+	if errors.Is(err, client.ErrHungUp) {
+		child.Stop() // it has closed its output, so it is ending or of no use
+		if how := child.Exit(); how != nil {
+			return fmt.Errorf("%w: %s", err, how.How())
+		}
+	}
+	return fmt.Errorf("%s: %w", child.Name(), err)
 }
 
 func compareLive(set *rules.Set, server, announced string, tools []client.Tool) (*live, error) {

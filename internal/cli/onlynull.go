@@ -23,6 +23,9 @@ func nullsOf(keep *jmespath.Expr, outputSchema []byte) (nulls, error) {
 		return nulls{}, err
 	}
 	root := doc.Root()
+	if isTextPayload(root) {
+		return nulls{}, nil
+	}
 	got := keep.Infer(root, soleWrapper(root))
 	if got.Object == nil && got.Other == nil {
 		return nulls{all: got.Null}, nil
@@ -47,6 +50,27 @@ func nullsOf(keep *jmespath.Expr, outputSchema []byte) (nulls, error) {
 		result.fields = nil
 	}
 	return result, nil
+}
+
+// isTextPayload reports whether a result is one string, which a rule looks into where it is JSON (RED-02): what stands
+// there the schema does not say.
+func isTextPayload(schema jsontape.Value) bool {
+	properties := schema.Get("properties")
+	if properties.Len() != 1 {
+		return false
+	}
+	it := properties.Iter()
+	it.Next()
+	kind := it.Value().Get("type")
+	if kind.Kind() == jsontape.Array {
+		for types := kind.Iter(); types.Next(); {
+			if types.Value().Is("string") {
+				return true
+			}
+		}
+		return false
+	}
+	return !kind.Exists() || kind.Is("string")
 }
 
 // hasNoElements reports whether the array that keep yields cannot have an element: a projection drops nulls.

@@ -32,6 +32,7 @@ func TestNullsOfADeclaredSchema(t *testing.T) {
 		{"items[*].{a: a}", wrapped, false, nil},
 		{"items[*].{b: b}", wrapped, true, nil},
 		{"items[*].a", "true", false, nil},
+		{"[*].name", `{"type":"object","additionalProperties":false,"properties":{"content":{"type":"string"}}}`, false, nil},
 	} {
 		keep, err := jmespath.Compile(c.keep)
 		if err != nil {

@@ -18,7 +18,7 @@ import (
 // Revision is the protocol revision the client asks for.
 const Revision = "2025-11-25"
 
-// ErrHungUp says that the server closed its output while an answer was due.
+// ErrHungUp says that the server closed its input, or its output while an answer was due.
 var ErrHungUp = errors.New("the server hung up")
 
 // Error is a JSON-RPC error that the server answered with.
@@ -130,7 +130,7 @@ func (c *Client) Do(ctx context.Context, method string, params any) (json.RawMes
 	c.mu.Unlock()
 
 	if err := c.out.Frame([]byte(`{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`"`), body, []byte(`}`)); err != nil {
-		return nil, fmt.Errorf("%s: %w", method, err)
+		return nil, fmt.Errorf("%s: %w (%v)", method, ErrHungUp, err)
 	}
 	select {
 	case <-ctx.Done():
@@ -153,13 +153,11 @@ func (c *Client) Do(ctx context.Context, method string, params any) (json.RawMes
 	}
 }
 
-// encode returns params as the member that a request ends with.
+// encode returns params as the member that a request ends with. There is no "params":null: servers drop such a
+// request without an answer.
 func encode(params any) ([]byte, error) {
-	if params == nil {
-		return nil, nil
-	}
 	raw, err := json.Marshal(params)
-	if err != nil {
+	if err != nil || string(raw) == "null" {
 		return nil, err
 	}
 	return append([]byte(`,"params":`), raw...), nil

@@ -60,6 +60,14 @@ func TestToolsOverPages(t *testing.T) {
 	})
 }
 
+func TestNoParamsIsNoMember(t *testing.T) {
+	for _, params := range []any{nil, map[string]any(nil), (*int)(nil)} {
+		if got, err := encode(params); len(got) > 0 || err != nil {
+			t.Errorf("%T encodes as %s, %v", params, got, err)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	t.Run("of the server", func(t *testing.T) {
 		c := script(t, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no such tool"}}`)

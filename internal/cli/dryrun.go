@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spillway-mcp/spillway/internal/client"
+	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/tokens"
 	"github.com/spillway-mcp/spillway/reduce"
 )
@@ -153,7 +154,7 @@ func (d *dryRun) write(w io.Writer, lines int) error {
 		fmt.Fprintf(&b, "rule    %s; spillway explain says where its keys come from\n", d.Rule)
 	}
 	if !d.Changed {
-		b.WriteString("cut     nothing; the result passes as it came\n")
+		fmt.Fprintf(&b, "cut     nothing; %s\n", d.passes())
 	} else {
 		fmt.Fprintf(&b, "cut     %s\n", d.Cut)
 	}
@@ -173,6 +174,19 @@ func (d *dryRun) write(w io.Writer, lines int) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// passes says why a result that was not changed passes, where that can be told from the result (RED-01).
+func (d *dryRun) passes() string {
+	if doc, err := jsontape.Parse(d.Result); err == nil {
+		if doc.Root().Get("isError").Kind() == jsontape.True {
+			return "errors pass whole, whatever their size"
+		}
+		if kind := doc.Root().Get("resultType"); kind.Exists() && !kind.Is("complete") {
+			return "only complete results are cut, and this one is " + string(kind.Raw())
+		}
+	}
+	return "the result passes as it came"
 }
 
 func (c dryRunCut) String() string {

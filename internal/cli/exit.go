@@ -136,6 +136,10 @@ func argCount(least, most int) cobra.PositionalArgs {
 		if len(args) >= least && (most < 0 || len(args) <= most) {
 			return nil
 		}
-		return usageError("%d arguments given; usage: %s", len(args), cmd.UseLine())
+		word := "arguments"
+		if len(args) == 1 {
+			word = "argument"
+		}
+		return usageError("%d %s given; usage: %s", len(args), word, cmd.UseLine())
 	}
 }

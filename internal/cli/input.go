@@ -76,7 +76,7 @@ func readInput(stdin io.Reader, args []string, payload bool) (*input, error) {
 func notAResult(name string, err error) error {
 	var syntax *jsontape.SyntaxError
 	if errors.As(err, &syntax) {
-		return fmt.Errorf("%s: not JSON: %w; use --payload for bare text", name, err)
+		return fmt.Errorf("%s: %w; use --payload for bare text", name, err)
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }

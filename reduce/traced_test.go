@@ -105,3 +105,46 @@ func firstText(t *testing.T, result []byte) string {
 	}
 	return d.Root().Get("content").Index(0).Get("text").Str()
 }
+
+// An element that fits in no answer comes in parts, by the calls that the
+// answers name, and the last one says so. Nothing of it is cut or noted.
+func TestK31_AnElementLargerThanEveryCap(t *testing.T) {
+	row := `{"id":1,"body":"` + strings.Repeat("åβ\\n", 40_000) + `"}`
+	result := []byte(`{"content":[],"structuredContent":{"items":[` + row + `,{"id":2,"body":"short"}]}}`)
+	r := mustCompile(t, Rule{MaxBytes: 2_000})
+	o := r.Reduce(result, listed)
+	if o.Ref == "" {
+		t.Fatal("nothing was cut")
+	}
+	call, whole, parts := `{"ref":"`+o.Ref+`","rows":"1"}`, "", 0
+	for call != "" {
+		if parts++; parts > 20 {
+			t.Fatal("no end")
+		}
+		q, err := ParseExpandRequest([]byte(call))
+		if err != nil {
+			t.Fatalf("%s: %v", call, err)
+		}
+		answer, err := r.Expand(result, q, 0)
+		if err != nil {
+			t.Fatalf("%s: %v", call, err)
+		}
+		if strings.Contains(string(answer), "_spillway") || strings.Contains(string(answer), "Showing") {
+			t.Errorf("an answer is noted: %.200s", answer)
+		}
+		d, err := jsontape.Parse(answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content := d.Root().Get("content")
+		whole += content.Index(0).Get("text").Str()
+		last := content.Index(content.Len() - 1).Get("text").Str()
+		_, next, more := strings.Cut(last, "call with ")
+		if call = next; !more && !strings.HasSuffix(last, "done") {
+			t.Errorf("the last part does not say so: %s", last)
+		}
+	}
+	if whole != row || parts < 3 {
+		t.Errorf("%d parts give %d bytes of %d", parts, len(whole), len(row))
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/spillway-mcp/spillway/internal/config"
 )
 
 var shells = []string{"bash", "zsh", "fish", "powershell"}
@@ -25,6 +27,28 @@ powershell.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runCompletion(s.Out, cmd.Root(), args[0])
 		},
+	}
+}
+
+// completeWith offers the values of a flag to a shell.
+func completeWith(cmd *cobra.Command, flag string, values ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // the flag does not exist
+	}
+}
+
+// completeServers offers the servers that the rules name as the first argument.
+func completeServers(files *config.Flags) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		set, err := openRules(*files)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return set.Servers(), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

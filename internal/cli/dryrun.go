@@ -46,6 +46,7 @@ programs; docs/json.md promises its fields.`,
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&o.diff, "diff", false, "print a unified diff of before and after, both indented")
 	cmd.MarkFlagsMutuallyExclusive("json", "diff")
+	completeWith(cmd, "estimator", tokens.Names()...)
 	return cmd
 }
 

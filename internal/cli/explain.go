@@ -32,6 +32,7 @@ the tool has to exist.`,
 		Args:    argCount(2, 2),
 		RunE:    func(_ *cobra.Command, args []string) error { return runExplain(s, o, args[0], args[1]) },
 	}
+	cmd.ValidArgsFunction = completeServers(&o.files)
 	configFlag(cmd, &o.files)
 	rulesFlag(cmd, &o.files)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")

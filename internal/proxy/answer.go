@@ -37,7 +37,9 @@ func (s *session) answerAbandoned() {
 		return
 	}
 	code, why := CodeStopped, "spillway was stopped while the call was in flight"
-	if e := s.opt.Upstream.Exit(); e != nil && !s.stopping.Load() {
+	if s.mute.Load() {
+		code, why = CodeUpstreamGone, "server "+s.opt.Upstream.Name()+" closed its stdout while the call was in flight"
+	} else if e := s.opt.Upstream.Exit(); e != nil && !s.stopping.Load() {
 		code, why = CodeUpstreamGone, e.How()+" while the call was in flight"
 		if e.LastWords != "" {
 			why += "; its last words: " + lastBytes(e.LastWords, 1000)

@@ -27,22 +27,17 @@ const expandDefinition = `{"name":"reducer_expand",` +
 	`"offset":{"type":"integer"}},` +
 	`"required":["ref"]},"annotations":{"readOnlyHint":true}}`
 
-// expandWanted reports whether the configuration and the rules list the expand
-// tool (RED-19). The session's lock is held.
+// expandWanted reports whether the configuration and the rules want the expand
+// tool listed (RED-19). The session's lock is held.
 func (s *session) expandWanted(server string) bool {
-	if !s.opt.Expand || s.opt.Stash == nil {
+	if !s.opt.Expand {
 		return false
 	}
 	set := s.tools.rules
 	if set == nil {
 		set = s.opt.rules()
 	}
-	if set != nil {
-		if rule := set.For(server, expandName); rule != nil && rule.Hide {
-			return false
-		}
-	}
-	return true
+	return set == nil || !set.For(server, expandName).Hide
 }
 
 // expandServed reports whether a call of the expand tool is for us: always where
@@ -50,7 +45,7 @@ func (s *session) expandWanted(server string) bool {
 func (s *session) expandServed(server string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.tools.theirs && s.expandWanted(server)
+	return s.opt.Stash != nil && !s.tools.theirs && s.expandWanted(server)
 }
 
 // expandFor answers a call of the expand tool, beside the pump: the server may

@@ -82,7 +82,7 @@ func (s *session) list(c *call, body []byte, m wire.Message) change {
 	}
 	if !hasNext {
 		t.tools, t.next = t.next, nil
-		add := len(t.tools) > 0 && !t.theirs && s.expandWanted(server)
+		add := len(t.tools) > 0 && !t.theirs && s.opt.Stash != nil && s.expandWanted(server)
 		t.expand = no
 		if add {
 			t.expand = yes

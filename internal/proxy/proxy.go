@@ -12,6 +12,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -79,8 +80,8 @@ const defaultDrain = 10 * time.Second
 
 // Serve runs one session: until the client closes its end, ctx ends, or the
 // server does. It returns with the server and all its processes gone. The error
-// is an [*upstream.ExitError] where the server ended by itself, or what made the
-// client's streams unusable; nil where the client hung up or ctx ended.
+// is an [*upstream.ExitError] where the server ended by itself, else it says what
+// made a stream unusable; nil where the client hung up or ctx ended.
 //
 // A read of In that blocks cannot be ended from here: its goroutine stays until
 // the read returns.
@@ -132,6 +133,8 @@ func Serve(ctx context.Context, opt Options) error {
 	switch {
 	case cause != nil && !errors.Is(cause, io.EOF):
 		return cause
+	case s.mute.Load():
+		return fmt.Errorf("server %s closed its stdout and did not end", opt.Upstream.Name())
 	case alone:
 		return opt.Upstream.Exit()
 	}
@@ -161,6 +164,7 @@ func (s *session) settle() {
 	select {
 	case <-s.opt.Upstream.Done():
 	case <-t.C:
+		s.mute.Store(true)
 		s.opt.Log.Warn("server closed its stdout and did not end", "server", s.opt.Upstream.Name())
 	}
 }

@@ -78,7 +78,12 @@ func (s *session) lookUp(c *call, name string) (*rules.Set, toolInfo) {
 	if set == nil || c.modern && !time.Now().Before(s.tools.until) {
 		set = s.opt.rules()
 	}
-	if s.tools.expand == yes || s.tools.expand == unknown && s.expandWanted(c.server) {
+	switch {
+	case s.tools.expand == yes, s.tools.expand == unknown && s.expandWanted(c.server):
+		c.expand = expandName
+	case s.opt.Stash == nil && s.expandWanted(c.server):
+		// What is cut could not be got back, as was wanted: with a ref that
+		// cannot be kept the original passes (RED-18).
 		c.expand = expandName
 	}
 	c.link = s.linkFor(c)

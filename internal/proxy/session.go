@@ -23,6 +23,7 @@ type session struct {
 
 	ended     chan struct{} // closed when the session ends
 	stopping  atomic.Bool   // by the client's wish or ctx
+	mute      atomic.Bool   // the server closed its stdout and went on
 	breakOnce sync.Once
 	broken    chan struct{} // the client's stream cannot be written
 	brokenErr error

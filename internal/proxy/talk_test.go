@@ -167,7 +167,7 @@ func (tk *talk) configure() {
 			tk.opt.Server = value
 		case "expand":
 			tk.opt.Expand = value == "on"
-		case "stash":
+		case "stash": // none
 			tk.opt.Stash = nil
 		case "resource_link":
 			tk.opt.ResourceLink = value
@@ -213,6 +213,9 @@ func (tk *talk) do(what string, got io.Writer) {
 		tk.client.Close()
 	case "the server dies":
 		tk.server.die(3, "out of luck")
+	case "the server goes mute":
+		tk.server.out.Close()
+		time.Sleep(2 * time.Second)
 	case "we are stopped":
 		tk.cancel()
 	case "the end":
@@ -339,6 +342,13 @@ func newScripted() *scripted {
 	return s
 }
 
+// tap returns the lines that the server receives from now on.
+func (s *scripted) tap() io.Reader {
+	r, w := io.Pipe()
+	s.in.to(w)
+	return r
+}
+
 func (s *scripted) Name() string              { return "scripted" }
 func (s *scripted) Stdin() io.WriteCloser     { return s.stdin }
 func (s *scripted) Stdout() io.ReadCloser     { return s.stdout }
@@ -362,12 +372,22 @@ func (s *scripted) die(code int, words string) {
 type lines struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
+	dst io.Writer // gets them instead, if set
 }
 
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.dst != nil {
+		return l.dst.Write(p)
+	}
 	return l.buf.Write(p)
+}
+
+func (l *lines) to(w io.Writer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dst = w
 }
 
 // take returns the lines since the last call. One that has no end is marked.

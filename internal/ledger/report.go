@@ -132,7 +132,7 @@ func (t *Tally) account(g *group) Account {
 		a.Faults = map[string]int64{}
 	}
 	if g.reduced > 0 {
-		rate := -fraction(-g.expands, g.reduced) // a cost: cut upwards
+		rate := 0 - fraction(-g.expands, g.reduced) // a cost: cut upwards; 0 - 0, for -0 is "-0" in JSON
 		a.ExpandRate = &rate
 	}
 	text := make([]sessionNet, 0, len(g.sessions))

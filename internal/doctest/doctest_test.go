@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,8 +66,8 @@ type examples struct {
 	dir     string // working directory of the commands
 	env     []string
 	rules   bool
-	result  []byte // the CallToolResult that was sent last
-	ref     string // that was printed last
+	result  []byte   // the CallToolResult that was sent last
+	refs    []string // that were printed
 	outputs int
 }
 
@@ -100,6 +101,13 @@ func (e *examples) run(p part) string {
 		e.sends(p.info, p.body)
 	case "reads":
 		return p.with(e.reads(p))
+	case "lists":
+		return p.with(e.lists(words[2]))
+	case "calls":
+		head, args, _ := strings.Cut(p.info, " args ")
+		args = e.current(args)
+		p.info = head + " args " + args
+		return p.with(e.calls(words[2], words[3], args))
 	default:
 		e.t.Errorf("line %d: %q is no kind of example", p.line, p.info)
 	}
@@ -161,7 +169,7 @@ func (e *examples) reads(p part) string {
 	}
 	e.outputs++
 	if ref := aRef.Find(out); ref != nil {
-		e.ref = string(ref)
+		e.refs = append(e.refs, string(ref))
 	}
 	if bytes.Equal(bytes.TrimSpace(out), e.result) {
 		return "(the result as it came)\n"
@@ -170,8 +178,12 @@ func (e *examples) reads(p part) string {
 }
 
 func (e *examples) spillway(args ...string) (stdout, stderr []byte, err error) {
+	return e.spillwayWith("", args...)
+}
+
+func (e *examples) spillwayWith(stdin string, args ...string) (stdout, stderr []byte, err error) {
 	cmd := exec.Command("spillway", args...)
-	cmd.Dir, cmd.Env = e.dir, e.env
+	cmd.Dir, cmd.Env, cmd.Stdin = e.dir, e.env, strings.NewReader(stdin)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()
@@ -179,8 +191,7 @@ func (e *examples) spillway(args ...string) (stdout, stderr []byte, err error) {
 }
 
 // console runs the commands of a transcript, those of spillway alone, and
-// returns it with what they print: stdout, then stderr. A ref in a command is
-// the one that was printed last.
+// returns it with what they print: stdout, then stderr.
 func (e *examples) console(body string) string {
 	var b strings.Builder
 	for line := range strings.Lines(body) {
@@ -188,9 +199,7 @@ func (e *examples) console(body string) string {
 		if !ok {
 			continue
 		}
-		if e.ref != "" {
-			command = aRef.ReplaceAllString(command, e.ref)
-		}
+		command = e.current(command)
 		b.WriteString("$ " + command)
 		words := fields(strings.TrimSpace(command))
 		var into string
@@ -218,6 +227,17 @@ func (e *examples) console(body string) string {
 }
 
 var aRef = regexp.MustCompile(`\br_[0-9a-f]{12}\b`)
+
+// current replaces a ref that no example has printed by the last one that was:
+// the page's inputs have changed.
+func (e *examples) current(s string) string {
+	return aRef.ReplaceAllStringFunc(s, func(ref string) string {
+		if n := len(e.refs); n > 0 && !slices.Contains(e.refs, ref) {
+			return e.refs[n-1]
+		}
+		return ref
+	})
+}
 
 // fields splits a command line at spaces outside single quotes.
 func fields(s string) []string {

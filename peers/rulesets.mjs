@@ -7,6 +7,7 @@ const file = (name) => fileURLToPath(new URL(`./rules/${name}`, import.meta.url)
 // rulesets: name to {file?, rule(server, tool)}, the rule as the rule set resolves it.
 export const rulesets = {
   default: { rule: () => ({ max_bytes: 20_000 }) },
+  design: { file: file('design.yaml'), rule: (server, tool) => ({ max_bytes: 20_000, ...(server === 'filesystem' && tool === 'read_file' && { strip: ['blob', 'image'] }) }) },
   pass: { file: file('pass.yaml'), rule: () => ({ pass: true }) },
 };
 for (const name of ['tight', 'rows', 'sharp', 'strip']) {

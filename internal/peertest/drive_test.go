@@ -4,7 +4,7 @@ import "testing"
 
 // The rule sets of peers/rules: the built-in default, and sharp ones that cut
 // nearly everything in each way there is.
-const rulesets = "default,pass,tight,rows,sharp,strip"
+const rulesets = "default,design,pass,tight,rows,sharp,strip"
 
 // Every tool of the three reference servers, called by the strict TypeScript
 // client directly and through Spillway: identical where no rule cut, honest,
@@ -24,6 +24,13 @@ func TestReferenceServers_K01_K02_K12_K20_K24_RED13_RED15_RED17_RED39(t *testing
 func TestK13_RED49_WriteOfWhatWasCut(t *testing.T) {
 	need(t)
 	tap(t, "guard.mjs", "--work", t.TempDir(), "--spillway", spillway(t))
+}
+
+// The settings that change what is listed and linked, and rules that change
+// while a session runs.
+func TestSettings_K36_K45_RED19_RED20_RED41_RED45_RED51(t *testing.T) {
+	need(t)
+	tap(t, "settings.mjs", "--work", t.TempDir(), "--spillway", spillway(t))
 }
 
 // Sixty long calls and sixty short ones at once, thirty of them cancelled.

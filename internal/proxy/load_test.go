@@ -99,8 +99,8 @@ func serveShuffled(s *scripted, results [][]byte, calls int) {
 			continue
 		}
 		id := string(m.ID.Of([]byte(line)))
-		if id == `"l"` {
-			fmt.Fprintln(s.out, `{"jsonrpc":"2.0","id":"l","result":{"tools":[{"name":"x","inputSchema":{"type":"object"}}]}}`)
+		if wire.StringIs(m.Method.Of([]byte(line)), "tools/list") { // the client's, or our own
+			fmt.Fprintf(s.out, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"x","inputSchema":{"type":"object"}}]}}`+"\n", id)
 			continue
 		}
 		seen++

@@ -13,7 +13,7 @@ const module = "github.com/spillway-mcp/spillway"
 // the module; its tests may import what they like.
 var layers = [][]string{
 	{"internal/jsontape", "internal/wire", "internal/tokens", "internal/upstream/reap", "internal/archtest", "internal/peertest"},
-	{"internal/schema/schemadoc", "internal/yamlpos", "internal/ledger", "internal/stash", "internal/upstream", "internal/fixture", "internal/era", "contract"},
+	{"internal/schema/schemadoc", "internal/yamlpos", "internal/ledger", "internal/stash", "internal/upstream", "internal/fixture", "internal/era", "internal/httpmcp", "contract"},
 	{"internal/jmespath", "internal/journal"},
 	{"internal/schema", "reduce"},
 	{"internal/schema/schematest", "internal/rules", "contract/contracttest"},

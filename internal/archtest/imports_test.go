@@ -14,12 +14,13 @@ const module = "github.com/spillway-mcp/spillway"
 // nothing else of the module; its tests may import what they like.
 var layers = [][]string{
 	{"internal/jsontape", "internal/wire", "internal/tokens", "internal/upstream/reap", "internal/archtest", "internal/peertest"},
-	{"internal/schema/schemadoc", "internal/yamlpos", "internal/ledger", "internal/stash", "internal/upstream", "internal/fixture", "internal/era", "internal/httpmcp", "contract"},
+	{"internal/schema/schemadoc", "internal/yamlpos", "internal/ledger", "internal/stash", "internal/upstream", "internal/fixture", "internal/era", "internal/httpmcp", "internal/access", "contract"},
 	{"internal/jmespath", "internal/journal"},
 	{"internal/schema", "reduce"},
 	{"internal/schema/schematest", "internal/rules", "contract/contracttest"},
 	{"internal/operation"},
 	{"internal/config", "internal/proxy", "internal/client", "internal/traceability", "internal/doctest"},
+	{"internal/gateway"},
 	{"internal/demo", "internal/bench"},
 	{"internal/cli"},
 	{"cmd/spillway"},

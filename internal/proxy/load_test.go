@@ -35,7 +35,8 @@ func TestRED42_SameBytesUnderLoad(t *testing.T) {
 		want[i] = plain.Reduce(r, reduce.Env{Expand: expandName}).Result
 	}
 
-	go serveShuffled(tk.server, results, calls)
+	requests := tk.server.tap()
+	go serveShuffled(tk.server, requests, results, calls)
 	go func() {
 		fmt.Fprintln(tk.client, `{"jsonrpc":"2.0","id":"l","method":"tools/list"}`)
 		for i := range calls {
@@ -85,8 +86,8 @@ func (tk *talk) divert(w io.Writer) { tk.down.to(w) }
 
 // serveShuffled answers the list at once and the calls in disorder, each with
 // progress before it.
-func serveShuffled(s *scripted, results [][]byte, calls int) {
-	in := bufio.NewReader(s.tap())
+func serveShuffled(s *scripted, requests io.Reader, results [][]byte, calls int) {
+	in := bufio.NewReader(requests)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var waiting []string
 	for seen := 0; seen < calls; {

@@ -1,9 +1,11 @@
 package reduce
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 )
@@ -12,7 +14,8 @@ import (
 type Shape string
 
 // The shapes of an envelope. Create and Update differ in name only: both
-// answer one written thing or a list of them.
+// answer one written thing or a list of them. Delete answers one deleted
+// thing; a list of them is confirmed like any list.
 const (
 	ShapeCreate Shape = "create"
 	ShapeUpdate Shape = "update"
@@ -24,7 +27,8 @@ type Confirmation struct {
 	// Shape is the kind of write; "" counts as ShapeUpdate.
 	Shape Shape
 	// LightKey names fields to add after id, url and name; in a bulk
-	// envelope they make items of ids (RED-31).
+	// envelope they make items of ids (RED-31), which then grows with the
+	// batch even where there is a token.
 	LightKey []string
 	// StatusCode is the upstream's; 0 takes it from the payload's
 	// status_code or integer status, else 200, which means only that the
@@ -37,6 +41,8 @@ type Confirmation struct {
 	// Args is the JSON of the call's arguments, where a delete finds its id
 	// if the payload has none.
 	Args []byte
+
+	usedToken bool // the envelope has it
 }
 
 // Confirm answers a write with a lean confirmation in place of payload, the
@@ -45,14 +51,31 @@ type Confirmation struct {
 //
 //	{"id":7,"url":"https://…","name":"edge-7","status_code":201,"data_size":718,"continuation_token":"r_9f2c41d08a3b"}
 //
-// and for a list of them
+// for a list of them
 //
 //	{"accepted":60,"status_code":201,"data_size":43190,"continuation_token":"r_9f2c41d08a3b"}
 //
+// or, without a token, {"accepted":60,"status_code":201,"data_size":43190,
+// "ids":[…]}, and for a delete
+//
+//	{"id":7,"deleted":true,"status_code":204}
+//
 // It reports false, and the payload should be sent whole, where a
-// confirmation would lose what was written: without a token, if there is no
-// identifier, or in a list not every one (RED-34). It does not compare sizes.
+// confirmation would lose what the caller has to know (RED-34): without a
+// token, if there is no identifier, or in a list not every one; with or
+// without, if the payload says that the write failed or warns of something.
+// Items of a list that failed stay in it whole, under failed. It does not
+// compare sizes. The error says that the payload is not JSON, or that the
+// shape is unknown.
 func Confirm(payload []byte, c Confirmation) (envelope []byte, ok bool, err error) {
+	switch c.Shape {
+	case "", ShapeCreate, ShapeUpdate, ShapeDelete:
+	default:
+		return nil, false, fmt.Errorf("shape %q: allowed are create, update and delete", c.Shape)
+	}
+	if c.Shape == ShapeDelete && len(bytes.TrimSpace(payload)) == 0 {
+		payload = []byte("null") // a delete may answer nothing
+	}
 	d, err := jsontape.Parse(payload)
 	if err != nil {
 		return nil, false, fmt.Errorf("the payload cannot be confirmed: %w", err)
@@ -71,11 +94,18 @@ var (
 
 // envelope confirms v, which stands in payload.
 func (c *Confirmation) envelope(v, payload jsontape.Value) ([]byte, bool) {
-	if c.Shape == ShapeDelete {
-		return c.deleted(v, payload)
+	c.usedToken = false
+	if c.status(payload) >= 400 || warns(v) || warns(payload) {
+		return nil, false
 	}
 	if list, ok := writtenList(v); ok {
 		return c.bulk(list, v, payload)
+	}
+	if failed(v) {
+		return nil, false
+	}
+	if c.Shape == ShapeDelete {
+		return c.deleted(v, payload)
 	}
 	if v.Kind() != jsontape.Object {
 		return nil, false
@@ -84,7 +114,8 @@ func (c *Confirmation) envelope(v, payload jsontape.Value) ([]byte, bool) {
 }
 
 // writtenList is the list that a bulk write answers with: the payload, or the
-// only array of an object that is no written thing itself.
+// only array of an object that is no written thing itself. Arrays of failed
+// items do not count.
 func writtenList(v jsontape.Value) (jsontape.Value, bool) {
 	if v.Kind() == jsontape.Array {
 		return v, true
@@ -94,7 +125,7 @@ func writtenList(v jsontape.Value) (jsontape.Value, bool) {
 	}
 	var list jsontape.Value
 	for it := v.Iter(); it.Next(); {
-		if it.Value().Kind() != jsontape.Array || isFailures(it.Key()) {
+		if it.Value().Kind() != jsontape.Array || isReport(it.Key()) {
 			continue
 		}
 		if list.Exists() {
@@ -106,31 +137,34 @@ func writtenList(v jsontape.Value) (jsontape.Value, bool) {
 }
 
 func (c *Confirmation) single(v, payload jsontape.Value) ([]byte, bool) {
-	id := identifier(v)
-	if !id.Exists() && c.Token == "" {
+	if !identifier(v).Exists() && c.Token == "" {
 		return nil, false
 	}
-	dst := c.appendFields([]byte{'{'}, v)
-	return c.finish(dst, payload), true
+	dst := c.appendLight(appendNames([]byte{'{'}, v), v)
+	return c.finish(c.appendSize(dst, payload)), true
 }
 
-// appendFields writes id, url, name and the light keys of one written thing,
-// each followed by a comma; a missing one is skipped.
-func (c *Confirmation) appendFields(dst []byte, v jsontape.Value) []byte {
-	written := make([]string, 0, 3+len(c.LightKey))
-	add := func(name string, val jsontape.Value) {
-		if val.Exists() && !slices.Contains(written, name) {
-			written = append(written, name)
-			dst = append(jsontape.AppendQuote(dst, name), ':')
-			dst = append(val.AppendCompact(dst), ',')
-		}
+// appendNames writes id, url and name of a written thing, each followed by a
+// comma; a missing one is skipped.
+func appendNames(dst []byte, v jsontape.Value) []byte {
+	dst = appendField(dst, "id", identifier(v))
+	dst = appendField(dst, "url", firstString(v, urlNames))
+	return appendField(dst, "name", firstString(v, nameNames))
+}
+
+func appendField(dst []byte, name string, v jsontape.Value) []byte {
+	if !v.Exists() {
+		return dst
 	}
-	add("id", identifier(v))
-	add("url", firstString(v, urlNames))
-	add("name", firstString(v, nameNames))
-	for _, key := range c.LightKey {
-		if !reserved(key) {
-			add(key, v.Get(key))
+	dst = append(jsontape.AppendQuote(dst, name), ':')
+	return append(v.AppendCompact(dst), ',')
+}
+
+// appendLight writes the light keys that v has, in the order given.
+func (c *Confirmation) appendLight(dst []byte, v jsontape.Value) []byte {
+	for i, key := range c.LightKey {
+		if !reserved(key) && !slices.Contains(c.LightKey[:i], key) {
+			dst = appendField(dst, key, v.Get(key))
 		}
 	}
 	return dst
@@ -139,62 +173,77 @@ func (c *Confirmation) appendFields(dst []byte, v jsontape.Value) []byte {
 // reserved names the members that the envelope itself gives a meaning.
 func reserved(key string) bool {
 	switch key {
-	case "status_code", "data_size", "continuation_token", "accepted", "failed", "deleted", "ids", "items":
+	case "id", "url", "name", "status_code", "data_size", "continuation_token",
+		"accepted", "failed", "deleted", "ids", "items":
 		return true
 	}
 	return false
 }
 
 func (c *Confirmation) bulk(list, v, payload jsontape.Value) ([]byte, bool) {
-	var ok, failed []jsontape.Value
+	var written, bad []jsontape.Value
 	for it := list.Iter(); it.Next(); {
-		if reportsFailure(it.Value()) {
-			failed = append(failed, it.Value())
-		} else {
-			ok = append(ok, it.Value())
+		switch item := it.Value(); {
+		case failed(item):
+			bad = append(bad, item)
+		case warns(item):
+			return nil, false
+		default:
+			written = append(written, item)
 		}
 	}
 	if v.Kind() == jsontape.Object {
 		for it := v.Iter(); it.Next(); {
-			if isFailures(it.Key()) && it.Value().Kind() == jsontape.Array {
-				failed = it.Value().Elements(failed)
+			if isReport(it.Key()) && it.Value().Kind() == jsontape.Array {
+				bad = it.Value().Elements(bad)
 			}
 		}
+		if !settled(v, len(bad)) {
+			return nil, false
+		}
 	}
-	dst := append([]byte(`{"accepted":`), strconv.Itoa(len(ok))...)
-	dst = append(dst, ',')
-	if len(failed) > 0 {
+	dst := append([]byte(`{"accepted":`), strconv.Itoa(len(written))...)
+	dst = c.appendSize(append(dst, ','), payload)
+	if len(bad) > 0 {
 		dst = append(dst, `"failed":[`...)
-		for _, f := range failed {
-			dst = append(f.AppendCompact(dst), ',')
+		for _, item := range bad {
+			dst = append(item.AppendCompact(dst), ',')
 		}
 		dst = append(closeContainer(dst, false), ',')
 	}
-	switch {
-	case len(c.LightKey) > 0:
+	return c.appendItems(dst, written)
+}
+
+// appendItems writes what names the written things, and closes the envelope.
+func (c *Confirmation) appendItems(dst []byte, written []jsontape.Value) ([]byte, bool) {
+	light := len(c.LightKey) > 0
+	if c.Token != "" && !light {
+		return c.finish(dst), true
+	}
+	if light {
 		dst = append(dst, `"items":[`...)
-		for _, item := range ok {
-			if c.Token == "" && !identifier(item).Exists() {
-				return nil, false
-			}
-			dst = append(closeContainer(c.appendFields(append(dst, '{'), item), true), ',')
-		}
-		dst = append(closeContainer(dst, false), ',')
-	case c.Token == "":
+	} else {
 		dst = append(dst, `"ids":[`...)
-		for _, item := range ok {
-			id := identifier(item)
-			if !id.Exists() {
-				return nil, false
-			}
+	}
+	for _, item := range written {
+		id := identifier(item)
+		if !id.Exists() && c.Token == "" {
+			return nil, false
+		}
+		if light {
+			dst = c.appendLight(appendField(append(dst, '{'), "id", id), item)
+			dst = append(closeContainer(dst, true), ',')
+		} else {
 			dst = append(id.AppendCompact(dst), ',')
 		}
-		dst = append(closeContainer(dst, false), ',')
 	}
-	return c.finish(dst, payload), true
+	return c.finish(append(closeContainer(dst, false), ',')), true
 }
 
 func (c *Confirmation) deleted(v, payload jsontape.Value) ([]byte, bool) {
+	if keptAfterAll(v) {
+		return nil, false
+	}
 	dst := []byte(`{"id":`)
 	if id := identifier(v); id.Exists() {
 		dst = id.AppendCompact(dst)
@@ -203,7 +252,7 @@ func (c *Confirmation) deleted(v, payload jsontape.Value) ([]byte, bool) {
 	} else {
 		return nil, false
 	}
-	dst = append(dst, `,"deleted":true,"status_code":`...)
+	dst = append(c.appendLight(append(dst, ','), v), `"deleted":true,"status_code":`...)
 	return append(strconv.AppendInt(dst, int64(c.status(payload)), 10), '}'), true
 }
 
@@ -235,33 +284,47 @@ func (c *Confirmation) argumentID() []byte {
 }
 
 func endsInID(name string) bool {
-	for _, suffix := range []string{"_id", "Id", "ID", "_uuid", "_pk"} {
-		if len(name) > len(suffix) && name[len(name)-len(suffix):] == suffix {
+	for _, suffix := range []string{"_id", "Id", "ID", "_uuid", "Uuid", "_pk"} {
+		if len(name) > len(suffix) && strings.HasSuffix(name, suffix) {
 			return true
 		}
 	}
 	return false
 }
 
-func (c *Confirmation) finish(dst []byte, payload jsontape.Value) []byte {
+// appendSize writes status_code and data_size, each followed by a comma.
+func (c *Confirmation) appendSize(dst []byte, payload jsontape.Value) []byte {
 	dst = append(dst, `"status_code":`...)
 	dst = strconv.AppendInt(dst, int64(c.status(payload)), 10)
 	dst = append(dst, `,"data_size":`...)
 	dst = strconv.AppendInt(dst, int64(payload.CompactLen()), 10)
-	if c.Token != "" {
-		dst = append(dst, `,"continuation_token":`...)
-		dst = jsontape.AppendQuote(dst, c.Token)
+	return append(dst, ',')
+}
+
+// finish closes an envelope whose last member has a comma behind it.
+func (c *Confirmation) finish(dst []byte) []byte {
+	if c.Token == "" {
+		return closeContainer(dst, true)
 	}
-	return append(dst, '}')
+	c.usedToken = true
+	dst = append(dst, `"continuation_token":`...)
+	return append(jsontape.AppendQuote(dst, c.Token), '}')
 }
 
 // status is the upstream's status code. A status string of the application's
-// own never becomes it (RED-32).
+// own never becomes it, nor a number that is no code (RED-32).
 func (c *Confirmation) status(payload jsontape.Value) int {
 	if c.StatusCode != 0 {
 		return c.StatusCode
 	}
-	v := lookThrough(payload)
+	if code := statusOf(lookThrough(payload)); code != 0 {
+		return code
+	}
+	return 200
+}
+
+// statusOf is the status code that an object tells; 0 where it tells none.
+func statusOf(v jsontape.Value) int {
 	for _, name := range []string{"status_code", "status"} {
 		if s := v.Get(name); s.Kind() == jsontape.Number {
 			if n, err := strconv.Atoi(string(s.Raw())); err == nil && 100 <= n && n <= 599 {
@@ -269,11 +332,10 @@ func (c *Confirmation) status(payload jsontape.Value) int {
 			}
 		}
 	}
-	return 200
+	return 0
 }
 
-// identifier is the value that names a written thing: a string that is not
-// empty, or a number; 0 is one.
+// identifier is the value that names a written thing (RED-31).
 func identifier(v jsontape.Value) jsontape.Value {
 	for _, name := range idNames {
 		if id := v.Get(name); isIdentifier(id) {
@@ -283,8 +345,29 @@ func identifier(v jsontape.Value) jsontape.Value {
 	return jsontape.Value{}
 }
 
+// maxObjectID bounds an identifier that is an object, in bytes of compact JSON.
+const maxObjectID = 256
+
+// isIdentifier accepts a string that is not empty, a number, 0 too, and a small
+// object of these, as {"$oid": "…"} or {"tenant": 3, "no": 7}.
 func isIdentifier(v jsontape.Value) bool {
-	return v.Kind() == jsontape.Number || v.Kind() == jsontape.String && len(v.Raw()) > 2
+	switch v.Kind() {
+	case jsontape.Number:
+		return true
+	case jsontape.String:
+		return len(v.Raw()) > 2
+	case jsontape.Object:
+		if v.Len() == 0 || v.CompactLen() > maxObjectID {
+			return false
+		}
+		for it := v.Iter(); it.Next(); {
+			if k := it.Value().Kind(); k != jsontape.Number && (k != jsontape.String || len(it.Value().Raw()) <= 2) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 func firstString(v jsontape.Value, names []string) jsontape.Value {
@@ -294,51 +377,4 @@ func firstString(v jsontape.Value, names []string) jsontape.Value {
 		}
 	}
 	return jsontape.Value{}
-}
-
-// isFailures names a member beside the written list that reports items which
-// were not written.
-func isFailures(key jsontape.Value) bool {
-	return key.Is("failed") || key.Is("failures") || key.Is("errors") || key.Is("rejected")
-}
-
-// reportsFailure recognises an item of a bulk answer that the upstream itself
-// reports as failed. Such an item stays whole.
-func reportsFailure(v jsontape.Value) bool {
-	if v.Kind() != jsontape.Object {
-		return false
-	}
-	for _, name := range []string{"error", "errors"} {
-		switch e := v.Get(name); e.Kind() {
-		case jsontape.String:
-			if len(e.Raw()) > 2 {
-				return true
-			}
-		case jsontape.Object, jsontape.Array:
-			if e.Len() > 0 {
-				return true
-			}
-		case jsontape.Number, jsontape.True:
-			return true
-		}
-	}
-	for _, name := range []string{"success", "ok", "accepted"} {
-		if v.Get(name).Kind() == jsontape.False {
-			return true
-		}
-	}
-	for _, name := range []string{"status", "state", "result"} {
-		s := v.Get(name)
-		if s.Is("failed") || s.Is("error") || s.Is("rejected") {
-			return true
-		}
-	}
-	for _, name := range []string{"status_code", "status"} {
-		if s := v.Get(name); s.Kind() == jsontape.Number {
-			if n, err := strconv.Atoi(string(s.Raw())); err == nil && 400 <= n && n <= 599 {
-				return true
-			}
-		}
-	}
-	return false
 }

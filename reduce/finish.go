@@ -104,6 +104,9 @@ func (j *job) allNotes(outer string) string {
 func (j *job) counts(o *Outcome) Cut {
 	var c Cut
 	for _, u := range j.units {
+		if u.fixed {
+			continue
+		}
 		if u.cut != nil {
 			c.Rows += u.cut.rowsCut()
 		}
@@ -186,6 +189,9 @@ func (j *job) metaEdit(src []byte, span func(jsontape.Value) (int, int), o *Outc
 func (j *job) appendMeta(dst []byte, o *Outcome) []byte {
 	shown, total, rows := 0, 0, false
 	for _, u := range j.units {
+		if u.fixed {
+			continue
+		}
 		if u.cut != nil {
 			for _, r := range u.cut.rows {
 				shown, total, rows = shown+r.shown, total+r.total, true

@@ -1,50 +1,110 @@
 package reduce
 
 import (
+	"strings"
+
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 )
 
 // Writes reports whether results of a tool can become envelopes under the
 // rule (RED-29): its write key names a shape, or is auto (the default) and
-// the tool's annotations say readOnlyHint: false explicitly.
+// the tool's annotations say readOnlyHint: false explicitly. Such a tool lists
+// the parameter verify (RED-33).
 func (r *Reducer) Writes(annotatedWrite bool) bool {
 	switch r.rule.Write {
 	case "off":
 		return false
 	case "", "auto":
-		return annotatedWrite
+		return annotatedWrite && !r.rule.Pass
 	}
-	return true
+	return !r.rule.Pass
 }
 
 // confirm turns the payload into an envelope where the rule and the evidence
 // allow it.
 func (j *job) confirm() {
-	if !j.r.Writes(j.env.Write) || len(j.units) == 0 {
+	if !j.r.Writes(j.env.Write) {
 		return
 	}
-	u := j.units[0]
-	auto := j.r.rule.Write == "" || j.r.rule.Write == "auto"
 	c := Confirmation{Shape: Shape(j.r.rule.Write), LightKey: j.r.rule.LightKey, Token: j.slotRef, Args: j.env.Args}
+	auto := c.Shape == "" || c.Shape == "auto"
 	if auto {
 		c.Shape = ShapeUpdate
 	}
-	if !u.json && (auto || c.Shape != ShapeDelete || len(j.units) > 1) {
+	u := j.written(auto, c.Shape)
+	if u == nil {
 		return
 	}
-	if auto && (!hasIdentifier(u.inner) || !echoes(j.env.Args, u.inner)) {
+	v, inner := u.v, u.inner
+	switch {
+	case !u.json && u.inside: // a member of it is a text; it is confirmed whole
+		v, inner = j.structured, lookThrough(j.structured)
+	case !u.json:
+		if readsAsFailure(u.text) {
+			return
+		}
+		v, inner = jsontape.Value{}, jsontape.Value{}
+	}
+	if auto && (!hasIdentifier(inner) || !echoes(j.env.Args, inner)) {
 		return
 	}
-	payload := u.v
-	if !u.json {
-		payload = jsontape.Value{}
+	out, ok := c.envelope(inner, v)
+	if !ok || !u.isSmaller(out) {
+		return
 	}
-	out, ok := c.envelope(u.inner, payload)
-	if !ok {
+	// What can be got back obeys the cap like any other cut. Without a token
+	// the ids are all that is left of what was written, and stay.
+	if limit := j.r.rule.MaxBytes; c.usedToken && limit > 0 && len(out) > limit {
 		return
 	}
 	u.out, u.fixed, u.changed = out, true, true
-	j.envelope, j.tokenUsed = true, c.Token != "" && c.Shape != ShapeDelete
+	j.envelope, j.tokenUsed = true, c.usedToken
+}
+
+// written is the payload that a write answered with: structuredContent, else
+// the only JSON there is. Text is confirmed only for a rule that says delete;
+// nil where there is nothing to confirm.
+func (j *job) written(auto bool, shape Shape) *unit {
+	if len(j.units) == 0 {
+		return nil
+	}
+	if first := j.units[0]; first.inside {
+		if auto && !first.json {
+			return nil
+		}
+		return first
+	}
+	var found *unit
+	for _, u := range j.units {
+		if !u.json {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = u
+	}
+	if found == nil && shape == ShapeDelete && len(j.units) == 1 {
+		return j.units[0]
+	}
+	return found
+}
+
+// isSmaller reports whether out in place of u's copies is less than they are
+// (RED-05).
+func (u *unit) isSmaller(out []byte) bool {
+	before, after := 0, 0
+	for i, b := range u.blocks {
+		before += len(u.j.blocks[b].text)
+		if i == 0 {
+			after += len(out)
+		}
+	}
+	if u.inside {
+		before += u.j.structured.CompactLen()
+		after += len(out)
+	}
+	return after < before
 }
 
 // hasIdentifier reports an identifier in a written thing, or in every one of
@@ -55,7 +115,7 @@ func hasIdentifier(v jsontape.Value) bool {
 		return identifier(v).Exists()
 	}
 	for it := list.Iter(); it.Next(); {
-		if !identifier(it.Value()).Exists() && !reportsFailure(it.Value()) {
+		if !identifier(it.Value()).Exists() && !failed(it.Value()) {
 			return false
 		}
 	}
@@ -63,7 +123,9 @@ func hasIdentifier(v jsontape.Value) bool {
 }
 
 // echoes reports evidence that a payload repeats what the caller sent: at
-// least half of the scalar arguments, booleans and nulls left out, stand in it.
+// least half of the scalar arguments stand in it. Truth values, nulls and empty
+// strings are no evidence. Against it speaks what reads as an answer: a text
+// that the caller did not send, or a list in answer to a statement.
 func echoes(args []byte, payload jsontape.Value) bool {
 	d, err := jsontape.Parse(args)
 	if err != nil {
@@ -71,24 +133,60 @@ func echoes(args []byte, payload jsontape.Value) bool {
 	}
 	seen := make(map[string]bool)
 	eachScalar(payload, func(s string) { seen[s] = true })
+	sent := make(map[string]bool)
 	total, found := 0, 0
+	longest, rest := "", 0
 	eachScalar(d.Root(), func(s string) {
+		sent[strings.TrimSpace(s)] = true
 		total++
 		if seen[s] {
 			found++
 		}
+		if len(s) > len(longest) {
+			longest, s = s, longest
+		}
+		rest += len(s)
 	})
-	return total > 0 && 2*found >= total
+	if total == 0 || 2*found < total {
+		return false
+	}
+	if _, list := writtenList(payload); list && isStatement(longest, rest) && !seen[longest] {
+		return false
+	}
+	for s := range seen {
+		if isAnswer(s) && !sent[strings.TrimSpace(s)] {
+			return false
+		}
+	}
+	return true
 }
 
-// eachScalar calls f with a text for every string and number in v; equal
-// texts are equal values, as they were written.
+// maxEchoedText is how many bytes a string on one line may have that the caller
+// did not send, in a payload that only repeats.
+const maxEchoedText = 500
+
+// isAnswer recognises a string that holds more than a field does: a diff, a
+// page, a log.
+func isAnswer(s string) bool {
+	return len(s) > maxEchoedText || strings.ContainsAny(strings.TrimSpace(s), "\n")
+}
+
+// isStatement recognises an argument that says what to do in words, as SQL
+// does, beside which the others, of rest bytes, are details.
+func isStatement(s string, rest int) bool {
+	return len(s) >= 20 && len(s) > rest && strings.ContainsAny(s, " \t\n")
+}
+
+// eachScalar calls f with every number and non-empty string in v, as text: an
+// id is the same whether it is sent as a string and echoed as a number.
 func eachScalar(v jsontape.Value, f func(string)) {
 	switch v.Kind() {
 	case jsontape.String:
-		f("s" + v.Str())
+		if s := v.Str(); s != "" {
+			f(s)
+		}
 	case jsontape.Number:
-		f("n" + string(v.Raw()))
+		f(string(v.Raw()))
 	case jsontape.Array, jsontape.Object:
 		for it := v.Iter(); it.Next(); {
 			eachScalar(it.Value(), f)

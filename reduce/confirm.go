@@ -125,7 +125,7 @@ func writtenList(v jsontape.Value) (jsontape.Value, bool) {
 	}
 	var list jsontape.Value
 	for it := v.Iter(); it.Next(); {
-		if it.Value().Kind() != jsontape.Array || isReport(it.Key()) {
+		if it.Value().Kind() != jsontape.Array || isReport(it.Key()) || it.Key().Is("warnings") {
 			continue
 		}
 		if list.Exists() {

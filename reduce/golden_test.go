@@ -87,9 +87,19 @@ func runGolden(t *testing.T, s map[string]string) string {
 			env.UI = true
 		case "resource-link":
 			env.ResourceLink = true
+		case "write": // annotated readOnlyHint: false
+			env.Write = true
+		case "verify":
+			env.Verify = true
+		case "token-param":
+			env.TokenParam = true
 		default:
 			t.Fatalf("env: %q", word)
 		}
+	}
+	env.Args = []byte(s["args"])
+	if s["args"] == "devices" {
+		env.Args = fixture.DeviceRequest(60)
 	}
 	result := generated(t, s["result"])
 	var b strings.Builder
@@ -132,6 +142,8 @@ func generated(t *testing.T, s string) []byte {
 	switch word[0] {
 	case "codesearch":
 		return fixture.Result(fixture.CodeSearch(num(1)), fixture.Options{})
+	case "devices": // as a bulk write echoes them, in a member beside the text
+		return fixture.Result(fixture.Devices(num(1)), fixture.Options{Wrap: "devices"})
 	case "lines":
 		return []byte(`{"content":[` + block(lines(num(1))) + `]}`)
 	case "file": // as the filesystem server answers read_text_file
@@ -178,6 +190,11 @@ func show(t *testing.T, b *strings.Builder, result []byte, o Outcome) {
 	}
 	for _, f := range o.Faults {
 		fmt.Fprintf(b, "fault: %s\n", f)
+	}
+	for word, is := range map[string]bool{"an envelope": o.Envelope, "verified": o.Verified, "a probe": o.Probe} {
+		if is {
+			fmt.Fprintf(b, "%s, ref %q\n", word, o.Ref)
+		}
 	}
 	if !o.Changed {
 		if !bytes.Equal(o.Result, result) {

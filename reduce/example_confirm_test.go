@@ -28,6 +28,6 @@ func ExampleConfirm() {
 	fmt.Println(string(answer))
 
 	// Output:
-	// {"accepted":3,"status_code":201,"data_size":112,"ids":[11,12,13]}
-	// {"accepted":3,"status_code":201,"data_size":112,"continuation_token":"r_9f2c41d08a3b"}
+	// {"accepted":3,"status_code":201,"data_size":109,"ids":[11,12,13]}
+	// {"accepted":3,"status_code":201,"data_size":109,"continuation_token":"r_9f2c41d08a3b"}
 }

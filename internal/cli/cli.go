@@ -40,7 +40,7 @@ func Main() int {
 	return Run(ctx, os.Args[1:], streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 }
 
-// streams are what a command reads and writes.
+// streams are what a command reads and writes. Servers talk on Err too, beside the command.
 type streams struct {
 	In  io.Reader
 	Out io.Writer
@@ -49,6 +49,7 @@ type streams struct {
 
 // Run runs one command line and returns its exit status.
 func Run(ctx context.Context, args []string, s streams) int {
+	s.Err = &lockedWriter{w: s.Err}
 	root := newRoot(s)
 	root.SetArgs(args)
 	return report(s.Err, root.ExecuteContext(ctx))

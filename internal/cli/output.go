@@ -5,7 +5,20 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 )
+
+// lockedWriter lets one write through at a time, so that the lines of a command and of its servers stay whole.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
 
 // writeJSON prints v as one indented JSON document; nothing in it is escaped for HTML.
 func writeJSON(w io.Writer, v any) error {

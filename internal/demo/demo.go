@@ -22,7 +22,7 @@ type Options struct {
 	Serve    string    // its command that calls Serve
 	Version  string    // what the client says of itself
 	Out      io.Writer // the page
-	Err      io.Writer // what the child processes say
+	Err      io.Writer // what the child processes say, several at once
 }
 
 // Run prints the demonstration. Stash, ledger and rules live in a directory of their own that is removed at the end.

@@ -26,7 +26,12 @@ const (
 
 // branches writes what stands beside UPSTREAM for one rule.
 func (w *writer) branches(opt Options) [][]byte {
-	if !Changes(opt) {
+	return append(w.cutBranches(opt), w.writeBranches(opt)...)
+}
+
+// cutBranches writes what a cut makes of the payload.
+func (w *writer) cutBranches(opt Options) [][]byte {
+	if !cuts(opt) {
 		return nil
 	}
 	cut := rooted{mode: cutRoot, top: true, noted: true, typed: !w.object}

@@ -23,6 +23,9 @@ type Options struct {
 	MaxBytes bool
 	// Strip reports that binary content is replaced.
 	Strip bool
+	// Envelope reports that a write can be answered with a confirmation, Probe
+	// that a heavy result can be only described (RED-27, RED-30).
+	Envelope, Probe bool
 	// Modern reports a client of 2026-07-28 or newer, to whom the root of an
 	// output schema may be other than an object.
 	Modern bool
@@ -30,7 +33,10 @@ type Options struct {
 
 // Changes reports whether a rule can change structuredContent at all. Where
 // it cannot, the schema is listed byte for byte (RED-39).
-func Changes(opt Options) bool {
+func Changes(opt Options) bool { return cuts(opt) || opt.Envelope || opt.Probe }
+
+// cuts reports whether a rule can take something out of structuredContent.
+func cuts(opt Options) bool {
 	return opt.Keep != nil || opt.HasRows || opt.MaxBytes || opt.Strip
 }
 
@@ -51,12 +57,14 @@ const (
 // through one of the rules (a tool can have several, chosen by the arguments).
 // Its form is
 //
-//	{"type": "object", "anyOf": [UPSTREAM, CUT, KEPT…, SUMMARY]}
+//	{"type": "object", "anyOf": [UPSTREAM, CUT, KEPT…, SUMMARY, ENVELOPE, PROBE]}
 //
 // where UPSTREAM is the upstream's schema, with the references rebased and
 // the definitions hoisted; CUT, which requires _spillway, is the same relaxed
 // by what a cut can break; KEPT is what can be inferred of the projection; and
 // SUMMARY stands for the structural summary of a payload that does not fit.
+// ENVELOPE, which requires status_code, and PROBE, which requires data_size, are
+// there for writes and heavy tools.
 //
 // It returns nil where upstream is no schema (absent, or neither an object
 // nor a boolean), and upstream's own bytes where no rule changes

@@ -1,6 +1,7 @@
 package schematest
 
 import (
+	"slices"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -18,6 +19,8 @@ func Options(r reduce.Rule, modern bool) schema.Options {
 		MaxBytes: r.MaxBytes > 0,
 		Strip:    len(r.Strip) > 0,
 		Modern:   modern,
+		Envelope: slices.Contains([]string{"create", "update", "delete"}, r.Write),
+		Probe:    r.Heavy,
 	}
 	if r.Keep != "" {
 		opt.Keep, _ = jmespath.Compile(r.Keep)
@@ -52,6 +55,11 @@ func Rule(t *rapid.T) reduce.Rule {
 	if rapid.Bool().Draw(t, "always") {
 		r.Always = []string{rapid.SampledFrom(Names).Draw(t, "always name"), "a.b", "!note"}
 	}
+	if rapid.IntRange(0, 2).Draw(t, "writes") == 0 {
+		r.Write = rapid.SampledFrom([]string{"create", "update", "delete"}).Draw(t, "write")
+		r.LightKey = rapid.SampledFrom([][]string{nil, {"name", "count", "a"}}).Draw(t, "light_key")
+	}
+	r.Heavy = rapid.IntRange(0, 5).Draw(t, "heavy") == 0
 	return r
 }
 

@@ -189,7 +189,7 @@ func (u *unit) apply(limit, structure int) {
 func (u *unit) applyJSON(limit int) {
 	c := u.newCut()
 	u.cut = c
-	lossy := u.kept != nil && u.kept.lossy || c.rowsCut() > 0 || len(u.stripped()) > 0
+	lossy := u.kept != nil && u.kept.lossy || c.rowsCut() > 0 || len(u.stripped()) > 0 || len(u.droppedSiblings) > 0
 	if !lossy {
 		if u.kept != nil {
 			if out := c.assemble(c.appendTop(nil), ""); limit == 0 || len(out) <= limit {

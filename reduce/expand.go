@@ -3,6 +3,7 @@ package reduce
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,15 +44,18 @@ func (r *Reducer) Expand(original []byte, q ExpandRequest, budget int) ([]byte, 
 	j.read(j.root)
 	j.findUnits()
 	x := &expansion{j: j, q: q, budget: budget}
+	if n := q.Block; n != nil && *n > len(j.blocks) {
+		return nil, &ArgumentError{Name: "block", Given: strconv.Itoa(*n), Want: "this result has " + count(len(j.blocks)) + " blocks"}
+	}
 	switch {
 	case q.Lines != "":
 		err = x.lines()
-	case q.Block != nil:
-		err = x.block(*q.Block)
 	case q.Query != "":
 		err = x.query()
 	case q.Rows != "" || len(q.Fields) > 0:
 		err = x.rows()
+	case q.Block != nil:
+		err = x.block(*q.Block)
 	default:
 		return x.whole()
 	}
@@ -152,42 +156,65 @@ func (x *expansion) page(s []byte) error {
 
 // whole answers with the original, if it fits, else with its first part.
 func (x *expansion) whole() ([]byte, error) {
-	s := x.j.sizes()
-	if s.Text <= x.budget && s.Structured <= x.budget && x.q.Offset == 0 {
-		out := append([]byte(`{"content":`), rawOr(x.j.content, "[]")...)
-		if x.j.structured.Exists() {
-			out = append(append(out, `,"structuredContent":`...), x.j.structured.Raw()...)
+	j := x.j
+	content, structured := len(j.content.Raw()), len(j.structured.Raw())
+	if s := j.sizes(); s.Text <= x.budget && structured <= x.budget && content-s.Text <= x.budget && x.q.Offset == 0 {
+		out := append([]byte(`{"content":`), rawOr(j.content, "[]")...)
+		if j.structured.Exists() {
+			out = append(append(out, `,"structuredContent":`...), j.structured.Raw()...)
 		}
 		return append(out, x.meta()...), nil
 	}
-	if x.j.structured.IsContainer() {
-		u := x.j.units[0]
+	if j.structured.IsContainer() {
+		u := j.units[0]
 		if !u.json && len(u.blocks) > 0 {
 			return x.done(x.page(u.text))
 		}
-		return x.done(x.page(x.j.structured.AppendCompact(nil)))
+		return x.done(x.page(j.structured.AppendCompact(nil)))
 	}
-	if len(x.j.blocks) == 1 {
-		one := 1
-		return x.done(x.block(one))
+	if len(j.blocks) == 1 {
+		return x.done(x.block(1))
 	}
-	// Several blocks: as many as fit, then the number of the next.
+	return x.done(x.blocksInTurn())
+}
+
+// blocksInTurn answers with as many blocks as fit, one at least, and the call
+// for the next. Binary content over the budget is named, with the call for it.
+func (x *expansion) blocksInTurn() error {
 	used := 0
 	for i, b := range x.j.blocks {
-		if used += len(b.text); used > x.budget-300 {
+		size := len(b.v.Raw())
+		if !b.at.Exists() && size > x.budget {
+			n := i + 1
+			x.text([]byte(fmt.Sprintf("Block %d is %s of %s bytes. Call with %s", n, mediaOf(b.v), count(size),
+				x.call(func(q *ExpandRequest) { q.Block = &n }))))
+			continue
+		}
+		if used += size; used > x.budget-300 {
 			if i == 0 {
 				i++
 				if err := x.block(i); err != nil {
-					return nil, err
+					return err
 				}
 			}
+			n := i + 1
 			x.text([]byte(fmt.Sprintf("Blocks 1-%d of %d. For the next block call with %s", i, len(x.j.blocks),
-				x.call(func(q *ExpandRequest) { n := i + 1; q.Block, q.Offset = &n, 0 }))))
-			break
+				x.call(func(q *ExpandRequest) { q.Block, q.Offset = &n, 0 }))))
+			return nil
 		}
 		x.out = append(append(x.out, b.v.Raw()...), ',')
 	}
-	return x.result(), nil
+	return nil
+}
+
+// mediaOf names what a block holds.
+func mediaOf(b jsontape.Value) string {
+	for _, v := range []jsontape.Value{b.Get("mimeType"), b.Lookup("resource", "mimeType"), b.Get("type")} {
+		if s := v.Str(); s != "" {
+			return clip(s, 60)
+		}
+	}
+	return "a block"
 }
 
 func (x *expansion) done(err error) ([]byte, error) {
@@ -204,11 +231,10 @@ func rawOr(v jsontape.Value, other string) []byte {
 	return v.Raw()
 }
 
-// block answers with one content block; text over the budget in parts.
+// block answers with one content block; text over the budget in parts. Binary
+// content that is asked for by its number comes whole at any size: half an
+// image is none.
 func (x *expansion) block(n int) error {
-	if n > len(x.j.blocks) {
-		return &ArgumentError{Name: "block", Given: strconv.Itoa(n), Want: "this result has " + count(len(x.j.blocks)) + " blocks"}
-	}
 	b := x.j.blocks[n-1]
 	if b.at.Exists() && (len(b.text) > x.budget || x.q.Offset > 0) {
 		x.q.Block = &n
@@ -225,7 +251,11 @@ func (x *expansion) block(n int) error {
 func (x *expansion) lines() error {
 	text, ok := x.lineText()
 	if !ok {
-		return &ArgumentError{Name: "lines", Given: strconv.Quote(x.q.Lines), Want: "this result has no text; ask for rows, fields or a query"}
+		want := "this result has no text; ask for rows, fields or a query"
+		if x.q.Block == nil && x.j.texts() > 1 {
+			want = "this result has " + count(x.j.texts()) + " texts; name one with block"
+		}
+		return &ArgumentError{Name: "lines", Given: strconv.Quote(clip(x.q.Lines, 40)), Want: want}
 	}
 	lines := splitLines(text)
 	from, to, err := parseRange("lines", x.q.Lines, len(lines), "lines")
@@ -263,15 +293,16 @@ func span(from, to int) string { return strconv.Itoa(from+1) + "-" + strconv.Ito
 // text payload, or the first text there is.
 func (x *expansion) lineText() ([]byte, bool) {
 	if n := x.q.Block; n != nil {
-		if *n > len(x.j.blocks) || !x.j.blocks[*n-1].at.Exists() {
-			return nil, false
-		}
-		return x.j.blocks[*n-1].text, true
+		b := x.j.blocks[*n-1]
+		return b.text, b.at.Exists()
 	}
 	for _, u := range x.j.units {
-		if !u.json {
+		if !u.json && (u.inside || x.j.texts() == 1) {
 			return u.text, true
 		}
+	}
+	if x.j.texts() > 1 {
+		return nil, false
 	}
 	for _, b := range x.j.blocks {
 		if b.at.Exists() && !b.user {
@@ -281,21 +312,51 @@ func (x *expansion) lineText() ([]byte, bool) {
 	return nil, false
 }
 
-// payload is the JSON payload that rows, fields and query look into.
+// texts counts the text payloads.
+func (j *job) texts() int {
+	n := 0
+	for _, u := range j.units {
+		if !u.json {
+			n++
+		}
+	}
+	return n
+}
+
+// payload is the JSON payload that rows, fields and query look into: that of
+// the block that was named, or the only one.
 func (x *expansion) payload(arg string) (*unit, error) {
+	var found *unit
+	var in []string
 	for _, u := range x.j.units {
+		if n := x.q.Block; n != nil && !slices.Contains(u.blocks, *n-1) {
+			continue
+		}
 		if !u.json && u.inside {
 			// A string payload that is JSON is looked into as JSON.
 			inner := *u
 			if inner.readJSON(u.text); inner.json {
-				return &inner, nil
+				u = &inner
 			}
 		}
-		if u.json {
+		if !u.json {
+			continue
+		}
+		if u.inside {
 			return u, nil
 		}
+		if found == nil {
+			found = u
+		}
+		in = append(in, strconv.Itoa(u.blocks[0]+1))
 	}
-	return nil, &ArgumentError{Name: arg, Want: "this result is not JSON; ask for lines or a block"}
+	switch len(in) {
+	case 0:
+		return nil, &ArgumentError{Name: arg, Want: "this result is not JSON; ask for lines or a block"}
+	case 1:
+		return found, nil
+	}
+	return nil, &ArgumentError{Name: arg, Want: "blocks " + namesUpTo(in, maxNamed) + " each are JSON; name one with block"}
 }
 
 func (x *expansion) query() error {

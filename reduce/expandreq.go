@@ -150,19 +150,20 @@ func wholeNumber(v jsontape.Value) (int, bool) {
 	return n, err == nil
 }
 
-// check refuses arguments that cannot go together.
+// check refuses arguments that cannot go together: a block may be named with
+// any one of the others, which then look into it.
 func (q *ExpandRequest) check() error {
 	given := []string{}
 	for _, a := range []struct {
 		name string
 		set  bool
-	}{{"rows or fields", q.Rows != "" || len(q.Fields) > 0}, {"query", q.Query != ""}, {"lines", q.Lines != ""}, {"block", q.Block != nil && q.Lines == ""}} {
+	}{{"rows or fields", q.Rows != "" || len(q.Fields) > 0}, {"query", q.Query != ""}, {"lines", q.Lines != ""}} {
 		if a.set {
 			given = append(given, a.name)
 		}
 	}
 	if len(given) > 1 {
-		return &ArgumentError{Name: "arguments", Given: strings.Join(given, " with "), Want: "only one of them can be asked for in a call (block goes with lines)"}
+		return &ArgumentError{Name: "arguments", Given: strings.Join(given, " with "), Want: "only one of them can be asked for in a call"}
 	}
 	if q.Query != "" {
 		if _, err := jmespath.Compile(q.Query); err != nil {

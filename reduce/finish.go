@@ -119,6 +119,7 @@ func (j *job) counts(o *Outcome) Cut {
 		if u.kept != nil {
 			c.Fields += len(u.kept.dropped)
 		}
+		c.Fields += len(u.droppedSiblings)
 	}
 	c.Bytes = max(o.Before.Text+j.binary-o.After.Text, o.Before.Structured-o.After.Structured, 0)
 	return c

@@ -144,6 +144,8 @@ func generated(t *testing.T, s string) []byte {
 		return fixture.Result(fixture.CodeSearch(num(1)), fixture.Options{})
 	case "devices": // as a bulk write echoes them, in a member beside the text
 		return fixture.Result(fixture.Devices(num(1)), fixture.Options{Wrap: "devices"})
+	case "bigimage": // lines of text and an image of 90 kB
+		return []byte(`{"content":[` + block(lines(20)) + `,{"type":"image","mimeType":"image/png","data":"` + strings.Repeat("iVBORw0K", 15000) + `"}]}`)
 	case "lines":
 		return []byte(`{"content":[` + block(lines(num(1))) + `]}`)
 	case "file": // as the filesystem server answers read_text_file

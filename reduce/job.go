@@ -204,6 +204,7 @@ func (j *job) noteOfBlocks(most int) string {
 			continue
 		}
 		told = u.facts()
+		told.several = len(j.units) > 1
 		body := told.body(len(j.units) > 4 || most == 1)
 		if len(j.units) > 1 && len(u.blocks) > 0 {
 			body = "Block " + count(u.blocks[0]+1) + ": " + body

@@ -25,6 +25,7 @@ type facts struct {
 	selected  int  // rows of the original where a rule selects some; 0: not so
 	projected bool
 	isText    bool
+	several   bool // of several payloads, so that a block has to be named
 	compacted bool // only white space between tokens is gone
 }
 
@@ -132,7 +133,11 @@ func (f *facts) writeFields(b *strings.Builder, lead string) {
 func (f *facts) writeText(b *strings.Builder) {
 	t := f.text
 	if len(t.ranges) > 0 {
-		b.WriteString("lines ")
+		if one := t.ranges[0]; len(t.ranges) == 1 && one.from == one.to {
+			b.WriteString("line ")
+		} else {
+			b.WriteString("lines ")
+		}
 		for i, r := range t.ranges {
 			if i > 0 {
 				b.WriteString(" and ")
@@ -243,7 +248,11 @@ func (f *facts) pointer(ref, tool string) string {
 	case len(f.rows) == 0:
 		how = "a field list or query"
 	}
-	return " Full result stored as " + ref + "; call " + tool + " with that ref and " + how + " for more."
+	with := " with that ref and "
+	if f.several && how != "a block number" {
+		with = " with that ref, a block number and "
+	}
+	return " Full result stored as " + ref + "; call " + tool + with + how + " for more."
 }
 
 // droppedList names what was dropped, so that the model knows what to ask for.

@@ -18,9 +18,11 @@ type unit struct {
 	json     bool
 	v, inner jsontape.Value
 	siblings jsontape.Value // the object that a string payload was found in
-	kept     *projection
-	fault    fault
-	cut      *jsonCut
+	// droppedSiblings are the members of it that did not fit beside it.
+	droppedSiblings []string
+	kept            *projection
+	fault           fault
+	cut             *jsonCut
 
 	// A text payload.
 	text   []byte
@@ -194,14 +196,20 @@ func (u *unit) newCut() *jsonCut {
 	return c
 }
 
-// siblingMembers are the small scalars beside a string payload, which stay.
+// siblingMembers are the small members beside a string payload, which stay;
+// those that do not are counted as dropped.
 func (u *unit) siblingMembers(top jsontape.Value) []byte {
 	var dst []byte
+	u.droppedSiblings = nil
 	for it := u.siblings.Iter(); it.Next(); {
 		key, v := it.Key(), it.Value()
 		name := key.Str()
-		if key == u.member || v.IsContainer() || v.CompactLen() > maxProtected || top.Get(name).Exists() ||
-			name == noteKey || name == rowsKey || u.kept != nil && bytes.Contains(u.kept.always, append(key.Raw(), ':')) {
+		if key == u.member || top.Get(name).Exists() || name == noteKey || name == rowsKey ||
+			u.kept != nil && bytes.Contains(u.kept.always, append(key.Raw(), ':')) {
+			continue
+		}
+		if v.CompactLen() > maxProtected {
+			u.droppedSiblings = append(u.droppedSiblings, name)
 			continue
 		}
 		dst = append(append(dst, key.Raw()...), ':')
@@ -279,6 +287,7 @@ func (u *unit) facts() facts {
 			f.selected = k.base.Len()
 		}
 	}
+	f.dropped = append(f.dropped[:len(f.dropped):len(f.dropped)], u.droppedSiblings...)
 	if c := u.cut; c != nil {
 		f.nested, f.chars, f.summary = c.nested, c.chars, c.summary
 		for _, r := range c.rows {

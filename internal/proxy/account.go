@@ -7,7 +7,6 @@ import (
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/ledger"
-	"github.com/spillway-mcp/spillway/internal/wire"
 	"github.com/spillway-mcp/spillway/reduce"
 )
 
@@ -65,16 +64,14 @@ func (s *session) accountError(c *call, body []byte) {
 
 // accountPassed books a result that passed as it came.
 func (s *session) accountPassed(c *call, result []byte, faults []string) {
-	if s.opt.Ledger == nil {
-		return
-	}
 	outcome := ledger.OutcomePassed
 	if faults != nil {
 		outcome = ledger.OutcomeFailed
-	} else if string(wire.Member(result, wire.Span{End: len(result)}, "isError").Of(result)) == "true" {
+	} else if failed, _ := verdict(result); failed {
 		s.accountError(c, result)
 		return
 	}
+	s.checkSchema(c, result)
 	s.accountCall(c, ledger.EventCall, outcome, func(l *ledger.Line) {
 		l.Faults = faults
 		same(l, s.view(result))
@@ -83,6 +80,7 @@ func (s *session) accountPassed(c *call, result []byte, faults []string) {
 
 // accountReduced books what the reducer made of a result.
 func (s *session) accountReduced(c *call, result []byte, out reduce.Outcome) {
+	s.checkSchema(c, result)
 	outcome := ledger.OutcomePassed
 	if out.Changed {
 		outcome = ledger.OutcomeReduced

@@ -53,7 +53,8 @@ type toolCall struct {
 
 // toolInfo is what a tool list said of a tool.
 type toolInfo struct {
-	name   string // as the server knows it
-	schema bool   // it has an output schema
-	ui     bool   // it is an MCP App
+	name    string       // as the server knows it
+	schema  bool         // it has an output schema
+	conform *conformance // with that schema; nil without
+	ui      bool         // it is an MCP App
 }

@@ -190,11 +190,15 @@ func describe(body []byte, sp wire.Span) (info toolInfo, name, out wire.Span) {
 			meta = it.Value()
 		}
 	}
-	return toolInfo{
+	info = toolInfo{
 		name:   wire.Text(name.Of(body)),
 		schema: isObject(body, out),
 		ui:     wire.Member(body, meta, "ui").Present() || wire.Member(body, meta, "ui/resourceUri").Present(),
-	}, name, out
+	}
+	if info.schema {
+		info.conform = newConformance(out.Of(body))
+	}
+	return info, name, out
 }
 
 func (t *toolList) show(as string, info toolInfo) {

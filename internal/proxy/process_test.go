@@ -227,29 +227,3 @@ func residentMB(t *testing.T, pid int) (peak, now int) {
 	}
 	return peak, now
 }
-
-func TestNames(t *testing.T) {
-	t.Run("K44 RED-41", func(t *testing.T) {
-		long := strings.Repeat("a", 69)
-		seen := map[string]string{}
-		for _, name := range []string{long + "1", long + "2", "a.b", "a_b", "a/b", "ok-Name_9", "", "ü"} {
-			got := ToolName("", name)
-			if !LegalName(got) {
-				t.Errorf("%q becomes %q, which is not legal", name, got)
-			}
-			if was, ok := seen[got]; ok {
-				t.Errorf("%q and %q both become %q", was, name, got)
-			}
-			seen[got] = name
-			if LegalName(name) && got != name {
-				t.Errorf("%q is legal and becomes %q", name, got)
-			}
-		}
-		if got, want := ToolName("github", "a.b"), "github_a_b_a8e9a3d7"; !strings.HasPrefix(got, "github_a_b_") || len(got) != len(want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		if ToolName("x", long) != ToolName("x", long) || len(ToolName("x", long)) != 64 {
-			t.Errorf("%q is not stable or not 64 characters", ToolName("x", long))
-		}
-	})
-}

@@ -85,7 +85,14 @@ func (s *session) accountReduced(c *call, result []byte, out reduce.Outcome) {
 	if out.Changed {
 		outcome = ledger.OutcomeReduced
 	}
-	s.accountCall(c, ledger.EventCall, outcome, func(l *ledger.Line) {
+	event := ledger.EventCall
+	switch {
+	case out.Envelope:
+		event = ledger.EventEnvelope
+	case out.Verified:
+		event = ledger.EventVerify
+	}
+	s.accountCall(c, event, outcome, func(l *ledger.Line) {
 		before := s.view(result)
 		same(l, before)
 		if out.Changed {

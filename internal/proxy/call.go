@@ -49,12 +49,19 @@ type toolCall struct {
 	link   bool   // add a resource_link
 	args   map[string]string
 	repeat string
+
+	sent   []byte // the arguments as the server got them; of a tool that may write
+	verify bool   // the caller asked for the full result (RED-33)
+	token  bool   // the tool has a parameter for a token (RED-34)
 }
 
 // toolInfo is what a tool list said of a tool.
 type toolInfo struct {
 	name    string       // as the server knows it
+	known   bool         // it was listed
 	schema  bool         // it has an output schema
 	conform *conformance // with that schema; nil without
 	ui      bool         // it is an MCP App
+	write   bool         // its annotations say readOnlyHint: false
+	inputs  inputs
 }

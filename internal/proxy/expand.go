@@ -59,22 +59,27 @@ func (s *session) expandFor(c *call, args []byte) {
 		} else {
 			s.answer(c, result)
 		}
-		s.account(func(l *ledger.Line) {
-			l.Event, l.Outcome = ledger.EventExpand, ledger.OutcomePassed
-			l.Tool, l.Stash = entry.Tool, entry.Ref
-			if entry.Server != "" {
-				l.Server = entry.Server
-			}
-			if err != nil {
-				l.Outcome = ledger.OutcomeError
-			} else {
-				v := s.view(result)
-				l.BytesOut, l.TokensOut = v.text, v.textTokens
-				l.StructuredOut, l.StructuredTokensOut = v.structured, v.structuredTokens
-				l.Overhead = l.BytesOut
-			}
-			s.timing(l, c)
-		})
+		s.accountExpand(c, entry, result, err)
+	})
+}
+
+// accountExpand books what was given back: all of it is a cost (RED-47).
+func (s *session) accountExpand(c *call, entry stash.Entry, result []byte, err error) {
+	s.account(func(l *ledger.Line) {
+		l.Event, l.Outcome = ledger.EventExpand, ledger.OutcomePassed
+		l.Tool, l.Stash = entry.Tool, entry.Ref
+		if entry.Server != "" {
+			l.Server = entry.Server
+		}
+		if err != nil {
+			l.Outcome = ledger.OutcomeError
+		} else {
+			v := s.view(result)
+			l.BytesOut, l.TokensOut = v.text, v.textTokens
+			l.StructuredOut, l.StructuredTokensOut = v.structured, v.structuredTokens
+			l.Overhead = l.BytesOut
+		}
+		s.timing(l, c)
 	})
 }
 

@@ -130,7 +130,8 @@ func (t *toolList) begin(set *rules.Set) {
 // touches keeps its bytes (RED-39).
 func (s *session) showTool(c *call, server string, body []byte, sp wire.Span) (shown []byte, hide, touched bool) {
 	t := &s.tools
-	info, nameSp, out := describe(body, sp)
+	entry := describe(body, sp)
+	info, nameSp := entry.info, entry.name
 	name := info.name
 	if !nameSp.Present() {
 		return sp.Of(body), false, false
@@ -165,10 +166,11 @@ func (s *session) showTool(c *call, server string, body []byte, sp wire.Span) (s
 		edits = append(edits, wire.SetMember(body, sp, "description", jsontape.AppendQuote(nil, rule.Description)))
 	}
 	if info.schema && !info.ui && !rule.Pass {
-		if listed := rewriteSchema(out.Of(body), rule, c.modern); listed != nil {
-			edits = append(edits, wire.Edit{Span: out, With: listed})
+		if listed := rewriteSchema(entry.out.Of(body), rule, info.write, c.modern); listed != nil {
+			edits = append(edits, wire.Edit{Span: entry.out, With: listed})
 		}
 	}
+	edits = append(edits, s.additions(info, rule).edit(body, entry.in, entry.props)...)
 	t.show(as, info)
 	if len(edits) == 0 {
 		return sp.Of(body), false, false
@@ -177,28 +179,42 @@ func (s *session) showTool(c *call, server string, body []byte, sp wire.Span) (s
 	return cut(body, sp, edits), false, true
 }
 
+// listedTool is a tool's entry in a list, and where its parts stand.
+type listedTool struct {
+	info                 toolInfo
+	name, in, props, out wire.Span
+}
+
 // describe reads a tool's entry in a list.
-func describe(body []byte, sp wire.Span) (info toolInfo, name, out wire.Span) {
-	var meta wire.Span
+func describe(body []byte, sp wire.Span) (t listedTool) {
+	var meta, notes wire.Span
 	for it := wire.MembersOf(body, sp); it.Next(); {
 		switch k := it.Key(); {
 		case wire.StringIs(k, "name"):
-			name = it.Value()
+			t.name = it.Value()
+		case wire.StringIs(k, "inputSchema"):
+			t.in = it.Value()
 		case wire.StringIs(k, "outputSchema"):
-			out = it.Value()
+			t.out = it.Value()
+		case wire.StringIs(k, "annotations"):
+			notes = it.Value()
 		case wire.StringIs(k, "_meta"):
 			meta = it.Value()
 		}
 	}
-	info = toolInfo{
-		name:   wire.Text(name.Of(body)),
-		schema: isObject(body, out),
+	t.props = wire.Member(body, t.in, "properties")
+	t.info = toolInfo{
+		name:   wire.Text(t.name.Of(body)),
+		known:  true,
+		schema: isObject(body, t.out),
 		ui:     wire.Member(body, meta, "ui").Present() || wire.Member(body, meta, "ui/resourceUri").Present(),
+		write:  string(wire.Member(body, notes, "readOnlyHint").Of(body)) == "false",
+		inputs: readInputs(body, t.in, t.props),
 	}
-	if info.schema {
-		info.conform = newConformance(out.Of(body))
+	if t.info.schema {
+		t.info.conform = newConformance(t.out.Of(body))
 	}
-	return info, name, out
+	return t
 }
 
 func (t *toolList) show(as string, info toolInfo) {
@@ -233,13 +249,14 @@ func (s *session) clash(renamed, shown, name string) {
 }
 
 // rewriteSchema returns the output schema to list, nil for the server's own.
-func rewriteSchema(upstream []byte, rule *rules.Tool, modern bool) []byte {
+func rewriteSchema(upstream []byte, rule *rules.Tool, write, modern bool) []byte {
 	var opts []schema.Options
 	for _, v := range rule.Variants {
 		if v.Reducer == nil {
 			continue
 		}
 		opt := schemaOptions(v.Reducer.Rule(), modern)
+		opt.Envelope = v.Reducer.Writes(write)
 		if schema.Changes(opt) {
 			opts = append(opts, opt)
 		}
@@ -266,6 +283,7 @@ func schemaOptions(r reduce.Rule, modern bool) schema.Options {
 		HasRows:  r.MaxRows != nil || r.Rows != "",
 		MaxBytes: r.MaxBytes > 0,
 		Strip:    len(r.Strip) > 0,
+		Probe:    r.Heavy,
 		Modern:   modern,
 	}
 	if r.Keep != "" {

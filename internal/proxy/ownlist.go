@@ -145,7 +145,7 @@ func (s *session) learn(body []byte, tools wire.Span) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for it := wire.ElementsOf(body, tools); it.Next(); {
-		info, _, _ := describe(body, it.Value())
+		info := describe(body, it.Value()).info
 		as := info.name
 		if rule := set.For(server, info.name); rule.Rename != "" {
 			as = rule.Rename

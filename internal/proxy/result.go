@@ -1,9 +1,12 @@
 package proxy
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
@@ -20,7 +23,8 @@ import (
 func (s *session) callTool(c *call, body []byte, m wire.Message) (edits []wire.Edit, forward bool) {
 	nameSp := wire.Member(body, m.Params, "name")
 	name := wire.Text(nameSp.Of(body))
-	args := wire.Member(body, m.Params, "arguments").Of(body)
+	argsSp := wire.Member(body, m.Params, "arguments")
+	args := argsSp.Of(body)
 	c.server = s.serverName()
 	if name == expandName && s.expandServed(c.server) {
 		s.expandFor(c, args)
@@ -35,7 +39,20 @@ func (s *session) callTool(c *call, body []byte, m wire.Message) (edits []wire.E
 		c.rule = set.For(c.server, c.name)
 	}
 	if c.rule != nil {
+		plus := s.additions(info, c.rule)
+		as, cuts := takeAdded(body, argsSp, info, plus)
+		if as.redeems() {
+			s.redeem(c, as)
+			return nil, false
+		}
+		c.verify, c.token = as.verify, plus.token
+		args = cut(body, argsSp, slices.Clone(cuts))
+		edits = append(edits, cuts...)
+		slices.SortStableFunc(edits, func(a, b wire.Edit) int { return cmp.Compare(a.Start, b.Start) })
 		c.pick = c.rule.Pick(c.arguments(args))
+		if c.pick != nil && c.pick.Reducer != nil && c.pick.Reducer.Writes(info.write) {
+			c.sent = bytes.Clone(args)
+		}
 	}
 	if ref := s.cutMarker(c, args); ref != "" {
 		s.refuseMarker(c, ref)
@@ -110,9 +127,14 @@ func (s *session) reduceAt(c *call, body []byte, sp wire.Span) change {
 	if c.pick == nil || c.pick.Reducer == nil || c.info.ui {
 		return change{after: func() { s.accountPassed(c, result, nil) }}
 	}
-	out := c.pick.Reducer.Reduce(result, reduce.Env{
+	env := reduce.Env{
 		Expand: c.expand, Schema: c.info.schema, UI: c.info.ui, ResourceLink: c.link,
-	})
+		Write: c.info.write, Args: c.sent, Verify: c.verify, TokenParam: c.token,
+	}
+	out, confirmed := s.withoutSlot(c, result, env)
+	if !confirmed {
+		out = c.pick.Reducer.Reduce(result, env)
+	}
 	if out.Err != nil {
 		s.opt.Log.Error("result not reduced, it passes whole", "server", c.server, "tool", c.name, "err", out.Err)
 		return change{after: func() { s.accountPassed(c, result, []string{"reducer"}) }}

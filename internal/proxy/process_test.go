@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/spillway-mcp/spillway/internal/fixture"
 	"github.com/spillway-mcp/spillway/internal/jsontape"
+	"github.com/spillway-mcp/spillway/internal/ledger"
 	"github.com/spillway-mcp/spillway/internal/rules"
 	"github.com/spillway-mcp/spillway/internal/stash"
 	"github.com/spillway-mcp/spillway/internal/upstream"
@@ -81,6 +83,12 @@ func serveProxy() {
 		os.Exit(1)
 	}
 	opt := Options{In: os.Stdin, Out: os.Stdout, Upstream: child, Expand: true, Caller: "local:0"}
+	if path := os.Getenv("LEDGER"); path != "" {
+		if opt.Ledger, err = ledger.Open(path, nil); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 	if keep := os.Getenv("RULE_KEEP"); keep != "" {
 		set, err := rules.Parse("bench", fmt.Appendf(nil, "default: {keep: %q, max_rows: 25, max_bytes: 20k}", keep))
 		if err != nil {
@@ -205,6 +213,34 @@ func TestK60_LargeFrames(t *testing.T) {
 		if peak > 250 {
 			t.Errorf("peak memory %d MB for messages of up to 70 MB, want at most 250", peak)
 		}
+	}
+}
+
+// A client that stops reading ends the session in order: the ledger gets its
+// line (RED-48), the process no SIGPIPE.
+func TestRED48_ClientStopsReading(t *testing.T) {
+	book := filepath.Join(t.TempDir(), "ledger.jsonl")
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "PROXY_TEST=proxy", "LEDGER="+book)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out.Close()
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"size":10}}}`)
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the process ended with %v", err)
+	}
+	in.Close()
+	if line, _ := os.ReadFile(book); !bytes.Contains(line, []byte(`"tool":"x"`)) {
+		t.Errorf("the ledger holds %q", line)
 	}
 }
 

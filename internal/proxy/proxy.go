@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"syscall"
 	"time"
 
 	"github.com/spillway-mcp/spillway/internal/ledger"
@@ -114,7 +115,9 @@ func Serve(ctx context.Context, opt Options) error {
 		s.drain(ctx, silent)
 	case <-ctx.Done():
 	case <-s.broken:
-		cause = s.brokenErr
+		if cause = s.brokenErr; errors.Is(cause, syscall.EPIPE) || errors.Is(cause, io.ErrClosedPipe) {
+			cause = nil // a client that does not read any more has hung up
+		}
 	case err := <-silent:
 		alone = true
 		silent <- err
@@ -126,6 +129,7 @@ func Serve(ctx context.Context, opt Options) error {
 	if err := <-silent; err != nil && !alone {
 		opt.Log.Debug("server's output", "err", err)
 	}
+	opt.Upstream.Stdout().Close()
 	close(s.ended)
 	s.own.sent.Wait()
 	s.workers.Wait()

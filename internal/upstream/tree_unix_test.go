@@ -171,3 +171,21 @@ func TestSignalIsTold(t *testing.T) {
 	c.Stop()
 	c.Stdout().Close()
 }
+
+func TestK62_ServerGoesWithItsSupervisor(t *testing.T) {
+	c, err := Start(Command{Name: "x", Argv: []string{"sh", "-c", "echo $$; exec sleep 1000"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pids := readPids(t, c.Stdout(), 1)
+	if err := c.proc.(*supervised).reaper.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-c.Done()
+	if c.Exit().Signal != 9 {
+		t.Errorf("ended with %+v, want signal 9", c.Exit())
+	}
+	waitGone(t, pids)
+	c.Stop()
+	c.Stdout().Close()
+}

@@ -9,7 +9,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -74,6 +76,7 @@ func Start(cmd Command) (*Child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server %s: %w", cmd.Name, err)
 	}
+	surviveClosedPipe()
 	var p pipes
 	if err := p.open(); err != nil {
 		p.close()
@@ -93,6 +96,12 @@ func Start(cmd Command) (*Child, error) {
 	go c.watch()
 	return c, nil
 }
+
+// surviveClosedPipe lets a write to a closed stdout or stderr fail instead of
+// ending this process with SIGPIPE: with a server to end and an account to close
+// it must go on. To be notified of the signal, other than to ignore it, is not
+// inherited by the server.
+var surviveClosedPipe = sync.OnceFunc(func() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) })
 
 // Name is what messages call the server.
 func (c *Child) Name() string { return c.cmd.Name }

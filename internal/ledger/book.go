@@ -5,6 +5,7 @@ package ledger
 type booking struct {
 	event             string
 	reduced, failed   bool
+	envelope, verify  bool
 	overhead          int64
 	session           int32 // -1: none
 	text, structured  amount
@@ -24,6 +25,9 @@ func (a amount) net() int64 { return a.in - a.out - a.expanded - a.definitions }
 //   - an error, and an answer of which nothing went out, saved nothing: its in is
 //     no more than its out, so that a failed call never looks like a saving;
 //   - an expand is a cost, all of it;
+//   - a write answered in full because the caller asked for it saved nothing; where
+//     it repeats an earlier call of the session, made again to see what the
+//     confirmation left out, it is a cost like an expand;
 //   - a list costs what it grew; one that shrank, since a rule hides tools, is no
 //     saving of results, and saves nothing here.
 //
@@ -52,8 +56,16 @@ func book(r *record, estimator int) booking {
 	case EventError:
 		b.event, b.reduced = EventError, false
 		kind = func(in, out int64) amount { return amount{in: min(in, out), out: out} }
+	case EventVerify:
+		b.event, b.verify = EventCall, true
+		kind = func(in, out int64) amount {
+			if string(r.repeat) == RepeatEqual {
+				return amount{expanded: out}
+			}
+			return amount{in: min(in, out), out: out}
+		}
 	default:
-		b.event = EventCall
+		b.event, b.envelope = EventCall, string(r.event) == EventEnvelope
 		kind = func(in, out int64) amount {
 			if out == 0 {
 				in = 0
@@ -84,6 +96,12 @@ func (g *group) add(b *booking) {
 	}
 	if b.reduced {
 		g.reduced++
+	}
+	if b.envelope {
+		g.envelopes++
+	}
+	if b.verify {
+		g.verifies++
 	}
 	g.overhead += b.overhead
 	g.text.add(b.text, b.textTok, b.estimator)

@@ -10,7 +10,7 @@ import (
 // A record is what the statistics take from a line. Its byte slices point into
 // the line, or into fresh memory where the line had escapes.
 type record struct {
-	ts, event, server, tool, outcome, estimator, session []byte
+	ts, event, server, tool, outcome, estimator, session, repeat []byte
 
 	bytesIn, bytesOut, tokensIn, tokensOut               int64
 	structIn, structOut, structTokensIn, structTokensOut int64
@@ -45,6 +45,8 @@ func (r *record) scan(line []byte) bool {
 			return s.string(&r.estimator)
 		case "session":
 			return s.string(&r.session)
+		case "repeat":
+			return s.string(&r.repeat)
 		case "bytes_in":
 			return s.figure(&r.bytesIn)
 		case "bytes_out":

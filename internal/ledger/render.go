@@ -112,6 +112,9 @@ func (r *Report) calls(p *page, rows []row) {
 	if failed := r.All.FailedExpands; failed > 0 {
 		p.say("%s more failed.", count(failed, "expand"))
 	}
+	if n, asked := r.All.Envelopes, r.All.Verifies; n > 0 || asked > 0 {
+		p.say("%s confirmed; %s answered in full, as the caller asked.", count(n, "write"), group3(asked))
+	}
 	for _, server := range r.Servers {
 		for _, tool := range server.Tools {
 			var marks []string

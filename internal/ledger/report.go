@@ -45,9 +45,11 @@ type ToolAccount struct {
 // has them that shows a model the text blocks, and as one that shows
 // structuredContent (and the text where there is none). The two are never added.
 type Account struct {
-	Calls         int64            `json:"calls"`   // errors too, expands and lists not
-	Errors        int64            `json:"errors"`  // of Calls
-	Reduced       int64            `json:"reduced"` // of Calls: something was cut or stashed
+	Calls         int64            `json:"calls"`     // errors too, expands and lists not
+	Errors        int64            `json:"errors"`    // of Calls
+	Reduced       int64            `json:"reduced"`   // of Calls: something was cut or stashed
+	Envelopes     int64            `json:"envelopes"` // of Reduced: writes that were confirmed
+	Verifies      int64            `json:"verifies"`  // of Calls: writes whose full result was asked for
 	Expands       int64            `json:"expands"`
 	FailedExpands int64            `json:"failed_expands"` // not in Expands
 	ExpandRate    *float64         `json:"expand_rate"`    // Expands for one of Reduced, cut upwards; null without any
@@ -121,7 +123,7 @@ func (t *Tally) Report() *Report {
 
 func (t *Tally) account(g *group) Account {
 	a := Account{
-		Calls: g.calls, Errors: g.errors, Reduced: g.reduced,
+		Calls: g.calls, Errors: g.errors, Reduced: g.reduced, Envelopes: g.envelopes, Verifies: g.verifies,
 		Expands: g.expands, FailedExpands: g.failedExpands, Lists: g.lists,
 		Overhead: g.overhead, NoSession: g.noSession,
 		Faults:     g.faults,

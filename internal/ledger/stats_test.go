@@ -319,3 +319,31 @@ func unwrapped(err error) error {
 		err = u.Unwrap()
 	}
 }
+
+// A confirmed write saves what its echo had; a verify call saves nothing, and
+// one that only repeats a call to see its echo costs all of it.
+func TestRED47_WritesAreBookedNet(t *testing.T) {
+	const echo, envelope = 43_190, 90
+	line := func(event, repeat string, out int) string {
+		return fmt.Sprintf(`{"ts":"2026-11-30T08:00:00.000Z","event":%q,"server":"s","tool":"create","bytes_in":%d,"bytes_out":%d,"outcome":"passed","repeat":%q,"session":"x"}`+"\n", event, echo, out, repeat)
+	}
+	for _, c := range []struct {
+		name, ledger string
+		net          int64
+	}{
+		{"an envelope", line("envelope", "", envelope), echo - envelope},
+		{"a verify call", line("verify", "", echo), 0},
+		{"an envelope, and a verify call of something else", line("envelope", "", envelope) + line("verify", "narrower", echo), echo - envelope},
+		{"an envelope, and the same again with verify", line("envelope", "", envelope) + line("verify", "equal", echo), -envelope},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := stats(t, c.ledger)
+			if got := r.All.Text.NetSaved; got != c.net {
+				t.Errorf("net saved %d, want %d", got, c.net)
+			}
+			if n := int64(strings.Count(c.ledger, `"envelope"`)); r.All.Envelopes != n || r.All.Calls != int64(strings.Count(c.ledger, "\n")) || r.All.Verifies != r.All.Calls-n {
+				t.Errorf("%d calls, %d envelopes, %d verifies", r.All.Calls, r.All.Envelopes, r.All.Verifies)
+			}
+		})
+	}
+}

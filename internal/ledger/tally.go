@@ -43,6 +43,7 @@ type serverGroup struct {
 // A group is the account of a tool, a server or all.
 type group struct {
 	calls, errors, reduced     int64
+	envelopes, verifies        int64
 	expands, failedExpands     int64
 	lists, overhead, noSession int64
 	text, structured           view

@@ -124,7 +124,7 @@ func (s *session) result(c *call, body []byte, m wire.Message) change {
 // reduceAt reduces the tool result that stands at sp.
 func (s *session) reduceAt(c *call, body []byte, sp wire.Span) change {
 	result := sp.Of(body)
-	if c.pick == nil || c.pick.Reducer == nil || c.info.ui {
+	if c.pick == nil || c.pick.Reducer == nil || c.info.ui || c.sureToPass(len(result)) {
 		return change{after: func() { s.accountPassed(c, result, nil) }}
 	}
 	env := reduce.Env{
@@ -155,6 +155,18 @@ func (s *session) reduceAt(c *call, body []byte, sp wire.Span) change {
 		edits: []wire.Edit{{Span: sp, With: out.Result}},
 		after: func() { s.accountReduced(c, result, out) },
 	}
+}
+
+// sureToPass reports whether a result of size bytes passes whatever it holds: its
+// rule exempts it, or does nothing but cap the views of a result, of which none
+// is longer than the result as JSON. It is then sent before it is looked at.
+func (c *call) sureToPass(size int) bool {
+	r := c.pick.Reducer.Rule()
+	if r.Pass {
+		return true
+	}
+	capOnly := r.Keep == "" && r.MaxRows == nil && r.Rows == "" && len(r.Strip) == 0 && !r.Heavy
+	return capOnly && (r.MaxBytes == 0 || size <= r.MaxBytes) && !c.pick.Reducer.Writes(c.info.write)
 }
 
 // keep stashes an original, before anything names its ref (RED-18). A client

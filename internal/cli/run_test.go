@@ -20,6 +20,7 @@ func TestRunEndsWithTheServersStatus(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("GORACE", "atexit_sleep_ms=0") // the process that watches the server is this binary too
 	for _, c := range []struct {
 		args   []string
 		status int

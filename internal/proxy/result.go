@@ -206,9 +206,13 @@ func (s *session) cutMarker(c *call, args []byte) string {
 // refuseMarker answers a call whose arguments hold a stub of what was cut. It is
 // a result that the model sees, not an error of the protocol.
 func (s *session) refuseMarker(c *call, ref string) {
+	way := "Call " + expandName + " with ref " + ref
+	if c.expand == "" {
+		way = "Read the resource " + reduce.URIPrefix + ref
+	}
 	s.answerText(c, true, "Not sent to the server: the arguments contain a mark of cut text ("+ref+
 		"), which stands for text that was left out when it was shown to you. Writing it back would destroy that text. "+
-		"Call "+expandName+" with ref "+ref+" to get the whole, and call this tool again with the real text.")
+		way+" to get the whole, and call this tool again with the real text.")
 	s.accountError(c, nil)
 }
 

@@ -171,6 +171,8 @@ func (tk *talk) configure() {
 			tk.opt.Stash = nil
 		case "resource_link":
 			tk.opt.ResourceLink = value
+		case "expand_budget":
+			tk.opt.ExpandBudget, _ = strconv.Atoi(value)
 		case "max_frame":
 			tk.opt.MaxFrame, _ = strconv.Atoi(value)
 		default:

@@ -40,7 +40,9 @@ const canonChunk = 32 << 10
 type canon struct {
 	buf     []byte
 	sink    hash.Hash
+	d       *Doc
 	members []member // scratch, used as a stack
+	layouts [layoutSlots]layout
 }
 
 // member is one member of an object while sorting: the first eight bytes of
@@ -100,27 +102,43 @@ func (c *canon) value(v Value) {
 	if v.d == nil {
 		return
 	}
-	w := v.word()
+	c.d = v.d
+	c.at(v.i)
+	c.flush()
+}
+
+// at writes the value whose word is i.
+func (c *canon) at(i uint32) {
+	w := c.d.tape[i]
 	switch w.kind() {
-	case stringOdd:
-		c.escaped(v.Raw())
 	case Array:
 		c.buf = append(c.buf, '[')
-		first := true
-		for it := v.Iter(); it.Next(); {
-			if !first {
+		end := uint32(w.extent()) - 1
+		for k := i + 1; k < end; k = c.d.after(k) {
+			if k > i+1 {
 				c.buf = append(c.buf, ',')
 			}
-			first = false
-			c.value(it.Value())
+			c.at(k)
 		}
 		c.buf = append(c.buf, ']')
 	case Object:
-		c.object(v)
+		c.object(i, uint32(w.extent())-1)
 	default:
-		c.write(v.Raw())
+		c.token(w)
 	}
-	c.flush()
+}
+
+// token writes a scalar or a key.
+func (c *canon) token(w word) {
+	raw := c.d.src[w.offset() : w.offset()+w.extent()]
+	switch {
+	case w.kind() == stringOdd:
+		c.escaped(raw)
+	case len(raw) < canonChunk/8:
+		c.buf = append(c.buf, raw...)
+	default:
+		c.write(raw)
+	}
 }
 
 // escaped writes a string token with odd escapes, with the escapes of RFC 8785.
@@ -166,33 +184,78 @@ func (c *canon) write(b []byte) {
 	c.buf = append(c.buf, b...)
 }
 
-func (c *canon) object(v Value) {
+// object writes the members between the words i and end, sorted.
+func (c *canon) object(i, end uint32) {
+	c.flush()
 	from := len(c.members)
-	sorted := true
-	d := v.d
-	for it := v.Iter(); it.Next(); {
-		m := newMember(d, it.key, it.val)
-		if n := len(c.members); sorted && n > from {
-			sorted = compareMembers(d, c.members[n-1], m) <= 0
-		}
-		c.members = append(c.members, m)
+	for k := i + 1; k < end; k = c.d.after(k + 1) {
+		c.members = append(c.members, member{key: k, val: k + 1})
 	}
 	to := len(c.members)
-	if !sorted {
-		sortMembers(d, c.members[from:to])
-	}
+	order := c.order(c.members[from:to])
 	c.buf = append(c.buf, '{')
-	for i := from; i < to; i++ {
-		if i > from {
+	for n := range to - from {
+		if n > 0 {
 			c.buf = append(c.buf, ',')
 		}
-		m := c.members[i]
-		c.value(Value{d, m.key})
+		m := c.members[from+int(order[n])]
+		c.token(c.d.tape[m.key])
 		c.buf = append(c.buf, ':')
-		c.value(Value{d, m.val})
+		c.at(m.val)
 	}
 	c.buf = append(c.buf, '}')
 	c.members = c.members[:from]
+}
+
+// layout is the order of an object's keys, kept since the rows of a list have
+// the same ones.
+type layout struct {
+	keys  []uint32 // tape indexes
+	order []uint32 // the places of the keys in canonical order
+}
+
+// layoutSlots is how many layouts are kept; one that is displaced is made anew.
+const layoutSlots = 64
+
+// order returns the places of members in canonical order. It is shared, and
+// not to be changed.
+func (c *canon) order(ms []member) []uint32 {
+	if len(ms) < 2 {
+		return firstOnly[:len(ms)]
+	}
+	first := c.d.tape[ms[0].key]
+	slot := &c.layouts[(len(ms)*7+first.extent())%layoutSlots]
+	if slot.has(c.d, ms) {
+		return slot.order
+	}
+	sorted := make([]member, len(ms))
+	keys := make([]uint32, len(ms))
+	for i, m := range ms {
+		sorted[i] = newMember(c.d, m.key, uint32(i))
+		keys[i] = m.key
+	}
+	sortMembers(c.d, sorted)
+	order := make([]uint32, len(ms))
+	for i, m := range sorted {
+		order[i] = m.val
+	}
+	*slot = layout{keys, order}
+	return order
+}
+
+var firstOnly = []uint32{0}
+
+func (l *layout) has(d *Doc, ms []member) bool {
+	if len(l.keys) != len(ms) {
+		return false
+	}
+	for i, m := range ms {
+		a, b := d.tape[m.key], d.tape[l.keys[i]]
+		if a.extent() != b.extent() || string(d.src[a.offset():a.offset()+a.extent()]) != string(d.src[b.offset():b.offset()+b.extent()]) {
+			return false
+		}
+	}
+	return true
 }
 
 // sortMembers sorts by key and keeps duplicates in their order.

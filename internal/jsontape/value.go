@@ -79,13 +79,16 @@ func (v Value) Tokens() int {
 }
 
 // after returns the index of the word after v.
-func (v Value) after() uint32 {
-	w := v.word()
+func (v Value) after() uint32 { return v.d.after(v.i) }
+
+// after returns the index of the word after the value at i.
+func (d *Doc) after(i uint32) uint32 {
+	w := d.tape[i]
 	switch w.kind() {
 	case Array, Object:
 		return uint32(w.extent())
 	}
-	return v.i + 1
+	return i + 1
 }
 
 // Iter walks the elements of an array or the members of an object, in the

@@ -74,6 +74,7 @@ func lastBytes(text string, n int) string {
 }
 
 func (s *session) tooLargeFromServer(e *wire.TooLargeError) {
+	defer s.release(e.Limit)
 	s.opt.Log.Error("message of the server dropped", "bytes", e.Size, "limit", e.Limit, "id", string(e.ID), "method", string(e.Method))
 	if e.ID == nil || e.Method != nil {
 		return
@@ -91,6 +92,7 @@ func (s *session) tooLargeFromServer(e *wire.TooLargeError) {
 }
 
 func (s *session) tooLargeFromClient(e *wire.TooLargeError) {
+	defer s.release(e.Limit)
 	s.opt.Log.Error("message of the client dropped", "bytes", e.Size, "limit", e.Limit, "id", string(e.ID), "method", string(e.Method))
 	if e.ID != nil && e.Method != nil {
 		s.fail(e.ID, CodeTooLarge, "the request of %d bytes is over the limit of %d bytes a message (max_frame)", e.Size, e.Limit)

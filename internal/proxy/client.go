@@ -12,6 +12,7 @@ const metaVersion = "io.modelcontextprotocol/protocolVersion"
 
 // fromClient carries one frame of the client up, unless it is for us.
 func (s *session) fromClient(f wire.Frame) {
+	defer s.release(f.Len())
 	body := f.Body()
 	m, err := wire.Scan(body)
 	switch {

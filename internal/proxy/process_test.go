@@ -12,7 +12,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"unicode/utf8"
 
+	"github.com/rogpeppe/go-internal/txtar"
 	"go.uber.org/goleak"
 
 	"github.com/spillway-mcp/spillway/internal/fixture"
@@ -58,6 +61,10 @@ func serveFixture() {
 		}
 		body := []byte("{}")
 		if wire.StringIs(m.Method.Of(line), "tools/call") {
+			if words := os.Getenv("DIE"); words != "" {
+				fmt.Fprintln(os.Stderr, words)
+				os.Exit(3)
+			}
 			body = result
 			if n, err := strconv.Atoi(string(wire.Path(line, m.Params, "arguments", "size").Of(line))); err == nil {
 				body = fmt.Appendf(nil, `{"content":[{"type":"text","text":"%s"}]}`, bytes.Repeat([]byte("z"), n))
@@ -214,6 +221,57 @@ func TestK60_LargeFrames(t *testing.T) {
 			t.Errorf("peak memory %d MB for messages of up to 70 MB, want at most 250", peak)
 		}
 	}
+}
+
+func TestExitMidCallIsToldToTheCaller(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "PROXY_TEST=proxy", "DIE=no token for the api")
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":"a","method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}` + "\n")
+	var talk strings.Builder
+	cmd.Stderr = &talk
+	got, err := cmd.Output()
+	if err == nil {
+		t.Error("the process ended as if nothing had happened")
+	}
+	for _, want := range []string{
+		`{"result":{},"jsonrpc":"2.0","id":"a"}` + "\n",
+		`{"jsonrpc":"2.0","id":1,"error":{"code":-31001,"message":"server `,
+		` exited with status 3 while the call was in flight; its last words: no token for the api"}}` + "\n",
+	} {
+		if !strings.Contains(string(got), want) {
+			t.Errorf("the client received\n%swithout %s", got, want)
+		}
+	}
+	if !strings.Contains(talk.String(), "no token for the api\n") {
+		t.Errorf("stderr has %q, without the server's own words", talk.String())
+	}
+}
+
+// Bytes that are no UTF-8, and half a surrogate pair, in what a rule cuts: the
+// call is answered, with valid JSON where anything was cut, and the session lives.
+func TestK23_RED44_BytesThatAreNoText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tk := newTalk(t, txtar.Parse([]byte("-- rules --\ndefault: {max_bytes: 600}\n")))
+		fmt.Fprintln(tk.client, `{"jsonrpc":"2.0","id":0,"method":"tools/list"}`)
+		fmt.Fprintln(tk.server.out, `{"jsonrpc":"2.0","id":0,"result":{"tools":[]}}`)
+		for i, odd := range []string{"\xff", `\ud800`, "\xed\xa0\x80", `\udc00x`, "\xc3"} {
+			for _, big := range []string{"", strings.Repeat("text ", 400)} {
+				fmt.Fprintf(tk.client, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"x"}}`+"\n", i+1)
+				synctest.Wait()
+				fmt.Fprintf(tk.server.out, `{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"%s%s"}]}}`+"\n", i+1, odd, big)
+				synctest.Wait()
+				got := tk.down.take()
+				line := got[len(got)-1]
+				if _, err := jsontape.Parse([]byte(line)); err != nil || !strings.Contains(line, fmt.Sprintf(`"id":%d,"result"`, i+1)) {
+					t.Errorf("%q: %v in %.200q", odd, err, line)
+				}
+				if cut := len(line) < len(big); cut && !utf8.ValidString(strings.ReplaceAll(line, odd, "")) {
+					t.Errorf("%q: the cut broke a character: %.300q", odd, line)
+				}
+			}
+		}
+		tk.close()
+	})
 }
 
 // A client that stops reading ends the session in order: the ledger gets its

@@ -112,7 +112,9 @@ func Serve(ctx context.Context, opt Options) error {
 	case cause = <-hungUp:
 		s.own.sent.Wait() // calls that are held back must reach the server first
 		s.up.Close()
-		s.drain(ctx, silent)
+		if alone = s.drain(ctx, silent); alone {
+			s.settle()
+		}
 	case <-ctx.Done():
 	case <-s.broken:
 		if cause = s.brokenErr; errors.Is(cause, syscall.EPIPE) || errors.Is(cause, io.ErrClosedPipe) {
@@ -146,19 +148,22 @@ func Serve(ctx context.Context, opt Options) error {
 }
 
 // drain lets calls in flight end after the client has closed its end: it may
-// have piped its requests in.
-func (s *session) drain(ctx context.Context, silent chan error) {
+// have piped its requests in. It reports whether the server went silent before
+// it had answered them.
+func (s *session) drain(ctx context.Context, silent chan error) bool {
 	t := time.NewTimer(s.opt.Drain)
 	defer t.Stop()
 	select {
 	case <-s.idle():
 	case err := <-silent:
 		silent <- err
+		return s.inFlight() > 0
 	case <-ctx.Done():
 	case <-s.broken:
 	case <-t.C:
 		s.opt.Log.Warn("calls in flight given up: the client hung up", "calls", s.inFlight(), "after", s.opt.Drain)
 	}
+	return false
 }
 
 // settle waits for the end of a server that has closed its stdout.

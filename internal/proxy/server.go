@@ -52,16 +52,20 @@ func (s *session) deliver(f wire.Frame, ch change) {
 	if ch.after != nil {
 		ch.after()
 	}
-	if f.Len() >= largeFrame {
-		// Left alone, the heap would stay at twice the size that it had for
-		// this one message until the next.
-		s.workers.Go(debug.FreeOSMemory)
-	}
+	s.release(f.Len())
 }
 
 // largeFrame is the size in bytes from which a message's memory is given back
 // to the system at once.
 const largeFrame = 8 << 20
+
+// release gives back the memory that a message of size bytes took. Left alone,
+// the heap would stay at twice the size that it had for that one message.
+func (s *session) release(size int) {
+	if size >= largeFrame {
+		s.workers.Go(debug.FreeOSMemory)
+	}
+}
 
 // batchFromServer handles a batch by its elements, in one go.
 func (s *session) batchFromServer(f wire.Frame) {

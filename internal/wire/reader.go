@@ -14,7 +14,7 @@ const DefaultLimit = 64 << 20
 const (
 	windowSize = 64 << 10
 	chunkSize  = 1 << 20
-	keepChunks = 4
+	keepChunks = 2
 )
 
 // A Reader splits a stream into frames at newlines. A carriage return before

@@ -86,8 +86,8 @@ type ReadSpec struct {
 	Dedupe     string // a record's id, counted once (C-04); "" is none
 	Invalid    InvalidPolicy
 	// Fields demands types ("string", "number", "boolean", "array", "object",
-	// with "|null" where null is allowed) of a record's fields by dotted path,
-	// beyond what follows from the expressions.
+	// with "|null" and "|absent" for what is allowed besides) of a record's
+	// fields by dotted path, in place of what follows from the expressions.
 	Fields      map[string]string
 	Consistency Consistency // "" is Live
 }

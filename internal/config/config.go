@@ -38,9 +38,9 @@ type Config struct {
 	ResourceLink string // "off" (default), "on" or "auto" (RED-20)
 	MaxFrame     int    // most bytes of one message
 
-	// Operations is the path of the operations file; "" if there is none. It
-	// is not in force in this version.
+	// Operations is the path of the operations file; "" if there is none.
 	Operations string
+	Journal    Journal
 
 	// Warnings are what has no effect, and what will be an error when it is
 	// needed: a server whose variables are not set.
@@ -64,6 +64,17 @@ type Ledger struct {
 	Estimator string // a name of package tokens
 }
 
+// Journal is where operations are recorded (C-10).
+type Journal struct {
+	Path string // a file of the embedded journal; unused where URL is set
+	// URL is that of a PostgreSQL database that several machines share. It
+	// may hold a password.
+	URL string
+	// Key seals what leaves our hands or rests in the journal. It is nil
+	// where the key is the file beside the journal.
+	Key []byte
+}
+
 // The defaults of what has a number.
 const (
 	DefaultTTL          = 24 * time.Hour
@@ -74,8 +85,9 @@ const (
 
 // Flags are what the command line says about files; empty fields say nothing.
 type Flags struct {
-	Config string // -c
-	Rules  string // --rules
+	Config     string // -c
+	Rules      string // --rules
+	Operations string // --operations
 }
 
 // Open reads the configuration that a command works with.
@@ -84,8 +96,9 @@ type Flags struct {
 // in the user's configuration directory if it exists; never one in the working
 // directory, which may be anybody's. The rules are those of the flag, else of
 // SPILLWAY_RULES, else what the file says, else rules.yaml in the user's
-// configuration directory if it exists, else the built-in ones. SPILLWAY_STASH
-// and SPILLWAY_LEDGER override the file's paths.
+// configuration directory if it exists, else the built-in ones. The operations
+// are found in the same way, and there are no built-in ones. SPILLWAY_STASH,
+// SPILLWAY_LEDGER and SPILLWAY_JOURNAL override the file's paths.
 func Open(f Flags) (*Config, error) {
 	return open(f, os.LookupEnv, runtime.GOOS)
 }
@@ -123,11 +136,20 @@ func open(f Flags, lookup func(string) (string, bool), goos string) (*Config, er
 	case c.RulesFile == "" && c.InlineRules == nil:
 		c.RulesFile = ifExists(filepath.Join(places.config, "rules.yaml"))
 	}
+	switch path := either(f.Operations, "SPILLWAY_OPERATIONS"); {
+	case path != "":
+		c.Operations = path
+	case c.Operations == "":
+		c.Operations = ifExists(filepath.Join(places.config, "operations.yaml"))
+	}
 	if path := either("", "SPILLWAY_STASH"); path != "" {
 		c.Stash.Path = path
 	}
 	if path := either("", "SPILLWAY_LEDGER"); path != "" {
 		c.Ledger.Path = path
+	}
+	if path := either("", "SPILLWAY_JOURNAL"); path != "" {
+		c.Journal.Path, c.Journal.URL = path, ""
 	}
 	return c, nil
 }
@@ -148,6 +170,7 @@ func defaults(p places, lookup func(string) (string, bool)) *Config {
 	return &Config{
 		Stash:        Stash{Path: filepath.Join(p.state, "stash"), TTL: DefaultTTL, MaxBytes: DefaultMaxBytes, MaxBytesPerCaller: DefaultMaxBytes},
 		Ledger:       Ledger{Path: filepath.Join(p.state, "ledger.jsonl"), Estimator: estimators[0]},
+		Journal:      Journal{Path: filepath.Join(p.state, "journal.db")},
 		Expand:       true,
 		ExpandBudget: DefaultExpandBudget,
 		ResourceLink: "off",

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/spillway-mcp/spillway/internal/yamlpos"
 )
 
 // env is an environment of a test.
@@ -68,7 +66,7 @@ func TestDesignFile(t *testing.T) {
 		ResourceLink: "off",
 		MaxFrame:     64 << 20,
 		Operations:   filepath.FromSlash("/etc/spillway/operations.yaml"),
-		Warnings:     yamlpos.Errors{{File: "/etc/spillway/spillway.yaml", Line: 7, Col: 13, Msg: "operations are read in a later version, and not in force in this one"}},
+		Journal:      c.Journal,
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
@@ -79,6 +77,8 @@ func TestEverySetting(t *testing.T) {
 	c, err := Parse("f.yaml", []byte(`
 stash: {path: s, ttl: 7d, max_bytes: 3MB, max_bytes_per_caller: 500k}
 ledger: {path: l.jsonl, estimator: o200k_base}
+operations: o.yaml
+journal: {path: j.db, key: "${JOURNAL_KEY}"}
 expand: off
 expand_budget: 20KiB
 resource_link: auto
@@ -86,9 +86,12 @@ max_frame: 1MiB
 rules:
   default: {max_bytes: 5k}
   github: {search_code: {keep: "items[?a == '${HOME}']"}}
-`), env("HOME", "/home/u", "USERPROFILE", "/home/u"))
+`), env("HOME", "/home/u", "USERPROFILE", "/home/u", "JOURNAL_KEY", "0123456789abcdef0123456789abcdef"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if want := (Journal{Path: "j.db", Key: []byte("0123456789abcdef0123456789abcdef")}); c.Operations != "o.yaml" || !reflect.DeepEqual(c.Journal, want) {
+		t.Errorf("operations %q, journal %+v", c.Operations, c.Journal)
 	}
 	if want := (Stash{"s", 7 * 24 * time.Hour, 3_000_000, 500_000}); c.Stash != want {
 		t.Errorf("stash %+v", c.Stash)
@@ -182,6 +185,9 @@ func TestErrors(t *testing.T) {
 		{"servers: {default: {command: x}}", `f.yaml:1:11: a server cannot be named "default"`},
 		{"servers: {s: {command: x}}\nmcpServers: {s: {command: x}}", `f.yaml:2:14: the server "s" stands under servers and under mcpServers`},
 		{"rules: {default: {max_byte: 1k}}", `f.yaml:1:19: unknown key "max_byte"; did you mean "max_bytes"?`},
+		{"journal: {path: a, url: 'postgres://h/d', key: 0123456789abcdef0123456789abcdef}", "f.yaml:1:25: journal has a path and a url; it can have one"},
+		{"journal: {url: 'postgres://h/d'}", "f.yaml:1:16: a journal with a url needs a key: there is no file beside it to keep one in; add key: \"${SPILLWAY_JOURNAL_KEY}\", the same on every machine"},
+		{"journal: {key: short}", "f.yaml:1:16: key needs 32 characters or more, got 5; make one with: openssl rand -hex 32"},
 		{"[]", "f.yaml:1:1: the configuration needs a map, got a list"},
 	} {
 		_, err := Parse("f.yaml", []byte(tt.in), lookup)
@@ -208,6 +214,9 @@ func TestSecretsAreNotShown(t *testing.T) {
 		"servers: {s: {url: 'https://hunter2@x', command: x}}",
 		"servers: {s: {url: [hunter2]}}",
 		"servers: {s: hunter2}",
+		"journal: {url: 'mysql://hunter2@x'}",
+		"journal: {key: '${TOKEN}'}",
+		"journal: {url: [hunter2]}",
 		"stash: {ttl: '${TOKEN}'}",
 		"stash: {max_bytes: '${TOKEN}'}",
 		"expand: ${TOKEN}",
@@ -316,5 +325,30 @@ func TestUsualPlaces(t *testing.T) {
 		if err != nil || filepath.ToSlash(p.config) != tt.config || filepath.ToSlash(p.state) != tt.state {
 			t.Errorf("%s %q: %+v, %v", tt.goos, tt.env, p, err)
 		}
+	}
+}
+
+func TestOperationsAndJournalFromOutside(t *testing.T) {
+	home := t.TempDir()
+	vars := []string{"HOME", home, "USERPROFILE", home, "APPDATA", filepath.Join(home, "c"), "XDG_CONFIG_HOME", filepath.Join(home, "c"),
+		"SPILLWAY_OPERATIONS", "env.yaml", "SPILLWAY_JOURNAL", "env.db"}
+	c, err := open(Flags{}, env(vars...), "linux")
+	if err != nil || c.Operations != "env.yaml" || c.Journal.Path != "env.db" {
+		t.Errorf("of the environment: %q, %q, %v", c.Operations, c.Journal.Path, err)
+	}
+	c, err = open(Flags{Operations: "flag.yaml"}, env(vars...), "linux")
+	if err != nil || c.Operations != "flag.yaml" {
+		t.Errorf("of the flag: %q, %v", c.Operations, err)
+	}
+	usual := filepath.Join(home, "c", "spillway", "operations.yaml")
+	if err := os.MkdirAll(filepath.Dir(usual), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(usual, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err = open(Flags{}, env(vars[:8]...), "linux")
+	if err != nil || c.Operations != usual {
+		t.Errorf("of the usual place: %q, %v", c.Operations, err)
 	}
 }

@@ -84,10 +84,8 @@ func (r *reader) top(root *yamlpos.Node) {
 		}},
 		{"resource_link", func(n *yamlpos.Node) { c.ResourceLink = r.word(n, "resource_link", "off", "on", "auto") }},
 		{"max_frame", func(n *yamlpos.Node) { c.MaxFrame = int(r.size(n, "max_frame", 1024, math.MaxInt32)) }},
-		{"operations", func(n *yamlpos.Node) {
-			c.Operations = r.file(n, "operations")
-			c.Warnings.At(n, "", "operations are read in a later version, and not in force in this one")
-		}},
+		{"operations", func(n *yamlpos.Node) { c.Operations = r.file(n, "operations") }},
+		{"journal", r.journal},
 	}
 	if root.JSON() && root.Get("mcpServers") != nil {
 		root = r.clientFile(root, fields)
@@ -157,6 +155,36 @@ func (r *reader) ledger(n *yamlpos.Node) {
 		{"path", func(n *yamlpos.Node) { l.Path = r.file(n, "path") }},
 		{"estimator", func(n *yamlpos.Node) { l.Estimator = r.word(n, "estimator", estimators...) }},
 	})
+}
+
+// leastKey is the length of a seal key in bytes.
+const leastKey = 32
+
+// journal reads where operations are recorded. No message shows the url or the
+// key.
+func (r *reader) journal(n *yamlpos.Node) {
+	j := &r.c.Journal
+	r.fields(n, "journal", []field{
+		{"path", func(n *yamlpos.Node) { j.Path = r.file(n, "path") }},
+		{"url", func(n *yamlpos.Node) {
+			j.URL = r.expanded(n, "url")
+			if u := j.URL; u != "" && !strings.HasPrefix(u, "postgres://") && !strings.HasPrefix(u, "postgresql://") {
+				r.errs.At(n, "", "url needs the form postgres://USER:PASSWORD@HOST/DATABASE")
+			}
+		}},
+		{"key", func(n *yamlpos.Node) {
+			j.Key = []byte(r.expanded(n, "key"))
+			if len(j.Key) > 0 && len(j.Key) < leastKey {
+				r.errs.At(n, "make one with: openssl rand -hex 32", "key needs %d characters or more, got %d", leastKey, len(j.Key))
+			}
+		}},
+	})
+	switch path, url := n.Get("path"), n.Get("url"); {
+	case path != nil && url != nil:
+		r.errs.At(url, "", "journal has a path and a url; it can have one")
+	case url != nil && n.Get("key") == nil:
+		r.errs.At(url, `add key: "${SPILLWAY_JOURNAL_KEY}", the same on every machine`, "a journal with a url needs a key: there is no file beside it to keep one in")
+	}
 }
 
 // expanded reads a string that is not empty, with its variables; "" if it

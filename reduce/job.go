@@ -2,6 +2,7 @@ package reduce
 
 import (
 	"crypto/sha256"
+	"slices"
 	"strings"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
@@ -22,11 +23,13 @@ type job struct {
 	strippedIn          []strippedFact // out of structuredContent
 	binary              int            // bytes of binary data in the blocks as they came
 	textLens            []int          // of the blocks as they came
+	decoded             []byte         // holds the texts that have escapes
 
 	slotRef   string // the ref as a token, where this caller can send one back
 	envelope  bool
 	probed    bool
 	tokenUsed bool // the envelope or probe names the ref
+	whole     bool // a write that passes in full
 
 	hashed    bool
 	canonical [sha256.Size]byte
@@ -56,6 +59,7 @@ func (j *job) read(root jsontape.Value) {
 	if j.content.Kind() != jsontape.Array {
 		return
 	}
+	size := 0
 	for it := j.content.Iter(); it.Next(); {
 		b := &block{v: it.Value()}
 		switch kind := b.v.Get("type"); {
@@ -67,12 +71,21 @@ func (j *job) read(root jsontape.Value) {
 		if b.at.Kind() != jsontape.String {
 			b.at = jsontape.Value{}
 		}
-		b.text = b.at.StrBytes(nil)
-		if i := len(j.blocks); i == len(j.textLens) {
+		b.user = forUserOnly(b.v.Lookup("annotations", "audience"))
+		size += len(b.at.Raw())
+		j.blocks = append(j.blocks, b)
+	}
+	// All texts are decoded into one piece of memory, which must not move.
+	j.decoded = slices.Grow(j.decoded[:0], size)
+	for i, b := range j.blocks {
+		from := len(j.decoded)
+		b.text = b.at.StrBytes(j.decoded[from:from])
+		if len(b.text) > 0 && from < cap(j.decoded) && &b.text[0] == &j.decoded[:from+1][from] {
+			j.decoded = j.decoded[:from+len(b.text)]
+		}
+		if i == len(j.textLens) {
 			j.textLens = append(j.textLens, len(b.text))
 		}
-		b.user = forUserOnly(b.v.Lookup("annotations", "audience"))
-		j.blocks = append(j.blocks, b)
 	}
 }
 
@@ -125,6 +138,9 @@ func (j *job) run(o *Outcome) {
 		}
 		if j.probe(); !j.probed {
 			j.confirm()
+		}
+		if j.whole {
+			return
 		}
 	}
 	outer := j.cutUnits()

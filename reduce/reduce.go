@@ -87,9 +87,11 @@ type Outcome struct {
 
 var docs = sync.Pool{New: func() any { return new(jsontape.Doc) }}
 
-// maxPooled is the source size in bytes from which a document's memory is
-// given back instead of kept for the next.
-const maxPooled = 4 << 20
+var texts = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxPooled is the size in bytes from which memory is given back instead of
+// kept for the next result.
+const maxPooled = 64 << 20
 
 func freeDoc(d *jsontape.Doc) {
 	if len(d.Bytes()) <= maxPooled {
@@ -110,7 +112,14 @@ func (r *Reducer) Reduce(result []byte, env Env) (o Outcome) {
 	if err := d.Reset(result, jsontape.Limits{}); err != nil {
 		return Outcome{Result: result, Err: err}
 	}
-	j := &job{r: r, env: env, root: d.Root()}
+	decoded := texts.Get().(*[]byte)
+	j := &job{r: r, env: env, root: d.Root(), decoded: (*decoded)[:0]}
+	defer func() {
+		if cap(j.decoded) <= maxPooled {
+			*decoded = j.decoded
+			texts.Put(decoded)
+		}
+	}()
 	j.read(j.root)
 	o = Outcome{Result: result, Before: j.sizes()}
 	o.After = o.Before

@@ -14,12 +14,12 @@ const module = "github.com/spillway-mcp/spillway"
 // nothing else of the module; its tests may import what they like.
 var layers = [][]string{
 	{"internal/jsontape", "internal/wire", "internal/tokens", "internal/upstream/reap", "internal/archtest", "internal/peertest"},
-	{"internal/schema/schemadoc", "internal/yamlpos", "internal/ledger", "internal/stash", "internal/upstream", "internal/fixture", "internal/era", "internal/httpmcp", "internal/access", "contract"},
-	{"internal/jmespath", "internal/journal"},
-	{"internal/schema", "reduce"},
-	{"internal/schema/schematest", "internal/rules", "contract/contracttest"},
+	{"internal/schema/schemadoc", "internal/yamlpos", "internal/ledger", "internal/stash", "internal/upstream", "internal/fixture", "internal/era", "internal/client", "internal/httpmcp", "internal/access"},
+	{"internal/jmespath"},
+	{"internal/schema", "reduce", "contract"},
+	{"internal/schema/schematest", "internal/rules", "internal/journal", "contract/contracttest"},
 	{"internal/operation"},
-	{"internal/config", "internal/proxy", "internal/client", "internal/traceability", "internal/doctest"},
+	{"internal/config", "internal/proxy", "internal/traceability", "internal/doctest"},
 	{"internal/gateway"},
 	{"internal/demo", "internal/bench"},
 	{"internal/cli"},

@@ -54,7 +54,6 @@ func (s *session) early(body []byte, m wire.Message) bool {
 	}
 	c := newCall(body, m)
 	c.kind = tool
-	s.addLocked(c)
 	own.held = append(own.held, held{c, body, m})
 	first := !own.asked
 	if first {
@@ -182,15 +181,14 @@ func (s *session) sendHeld() {
 		cancelled := h.c.cancelled
 		s.mu.Unlock()
 		if cancelled {
-			s.take(h.c.key)
 			s.accountStopped(h.c)
 			continue
 		}
 		edits, forward := s.callTool(h.c, h.body, h.m)
 		if !forward {
-			s.take(h.c.key)
 			continue
 		}
+		s.add(h.c)
 		s.toServer(h.body, h.m, s.up.Frame(wire.Parts(h.body, edits...)...))
 	}
 }

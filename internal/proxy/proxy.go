@@ -168,7 +168,7 @@ func (s *session) drain(ctx context.Context, silent chan error) bool {
 
 // settle waits for the end of a server that has closed its stdout.
 func (s *session) settle() {
-	t := time.NewTimer(time.Second)
+	t := time.NewTimer(3 * time.Second)
 	defer t.Stop()
 	select {
 	case <-s.opt.Upstream.Done():

@@ -77,10 +77,6 @@ func (u *upWriter) Close() { _ = u.c.Close() }
 func (s *session) add(c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.addLocked(c)
-}
-
-func (s *session) addLocked(c *call) {
 	s.seq++
 	c.seq = s.seq
 	s.pending[c.key] = c
@@ -102,6 +98,12 @@ func (s *session) take(key wire.IDKey) *call {
 func (s *session) cancel(key wire.IDKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, h := range s.own.held {
+		if h.c.key == key {
+			h.c.cancelled = true
+			return
+		}
+	}
 	c := s.pending[key]
 	if c == nil || c.cancelled {
 		return
@@ -137,6 +139,10 @@ func (s *session) takeAll() []*call {
 	clear(s.pending)
 	s.cancelled = nil
 	slices.SortFunc(all, func(a, b *call) int { return cmp.Compare(a.seq, b.seq) })
+	for _, h := range s.own.held {
+		all = append(all, h.c)
+	}
+	s.own.held = nil
 	return all
 }
 

@@ -217,7 +217,7 @@ func (tk *talk) do(what string, got io.Writer) {
 		tk.server.die(3, "out of luck")
 	case "the server goes mute":
 		tk.server.out.Close()
-		time.Sleep(2 * time.Second)
+		time.Sleep(4 * time.Second)
 	case "we are stopped":
 		tk.cancel()
 	case "the end":

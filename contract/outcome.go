@@ -145,13 +145,13 @@ func (m *mutation) record(ctx context.Context) (*Receipt, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
 	var err error
-	for try := 1; try <= 5; try++ {
+	for try := 1; try <= 4; try++ {
 		if err = m.c.opt.Store.Update(ctx, m.rec); err == nil {
 			m.c.opt.Log.Info("recorded", "operation", m.in.Operation, "operationId", m.id.Key, "state", m.rec.State, "reason", m.rec.Reason)
 			return m.c.receipt(m.def, m.rec, false)
 		}
 		if !errors.Is(err, ErrStaleRecord) {
-			if !pause(ctx, time.Duration(try*try)*20*time.Millisecond) {
+			if !pause(ctx, time.Duration(try*try)*10*time.Millisecond) {
 				break
 			}
 			continue

@@ -2,6 +2,8 @@ package reduce
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	stdjson "encoding/json"
 	"fmt"
 	"strings"
@@ -211,10 +213,19 @@ func TestRED37_Figures(t *testing.T) {
 			t.Errorf("outcome 2 of %d devices has %d ids: %v", n, len(e.IDs), err)
 		}
 	}
+	// The token is a hash: whatever it is, 40 are enough.
+	for i := range 2_000 {
+		sum := sha256.Sum256([]byte{byte(i), byte(i >> 8)})
+		c := Confirmation{Token: RefPrefix + hex.EncodeToString(sum[:6]), StatusCode: 201}
+		envelope := c.finish([]byte(`{"accepted":200000,"status_code":201,"data_size":144107900,`))
+		if got := counter.Count(envelope); got > 40 {
+			t.Errorf("%d tokens: %s", got, envelope)
+		}
+	}
 	// Outcome 3: one identifier is missing, and nothing can be fetched.
 	devices := bytes.Replace(fixture.Devices(60), []byte(`{"id":"`), []byte(`{"serial":"`), 1)
 	result := fixture.Result(devices, fixture.Options{Wrap: "devices"})
-	for _, rule := range []Rule{{}, {Write: "create"}} {
+	for _, rule := range []Rule{{}, {Write: "create"}, {MaxBytes: 20_000}} {
 		o := mustCompile(t, rule).Reduce(result, Env{Write: true, Args: fixture.DeviceRequest(60)})
 		if o.Changed || o.Envelope || o.Ref != "" || !bytes.Equal(o.Result, result) {
 			t.Errorf("outcome 3 is not the whole: %+v", rule)

@@ -32,7 +32,11 @@ func (j *job) probe() {
 	for _, b := range binary {
 		bytes += len(b.v.Raw())
 	}
-	if before := j.sizes(); 2*len(out) >= before.Text+before.Structured+bytes {
+	copies := min(len(u.blocks), 1)
+	if u.inside {
+		copies++
+	}
+	if before := j.sizes(); copies*len(out) >= before.Text+before.Structured+bytes {
 		return
 	}
 	for _, b := range binary {

@@ -49,6 +49,12 @@ func (j *job) confirm() {
 		return
 	}
 	out, ok := c.envelope(inner, v)
+	if !ok && j.slotRef == "" {
+		// Nothing could be fetched and not everything be named: the full result,
+		// whatever the cap (RED-34).
+		j.whole = true
+		return
+	}
 	if !ok || !u.isSmaller(out) {
 		return
 	}
@@ -107,19 +113,18 @@ func (u *unit) isSmaller(out []byte) bool {
 	return after < before
 }
 
-// hasIdentifier reports an identifier in a written thing, or in every one of
-// a list that is not empty.
+// hasIdentifier reports an identifier in a written thing, or in one of a list.
 func hasIdentifier(v jsontape.Value) bool {
 	list, ok := writtenList(v)
 	if !ok {
 		return identifier(v).Exists()
 	}
 	for it := list.Iter(); it.Next(); {
-		if !identifier(it.Value()).Exists() && !failed(it.Value()) {
-			return false
+		if identifier(it.Value()).Exists() {
+			return true
 		}
 	}
-	return list.Len() > 0
+	return false
 }
 
 // echoes reports evidence that a payload repeats what the caller sent: at

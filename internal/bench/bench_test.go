@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spillway-mcp/spillway/internal/fixture"
+	"github.com/spillway-mcp/spillway/internal/tokens"
 )
 
 // run measures both sides under their names: the last columns of each are to be compared.
@@ -117,6 +118,26 @@ func TestSmallWorksRun(t *testing.T) {
 	for _, w := range []Work{reduceWork, projectWork, Canonical(100_000), Brackets(false), Brackets(true)} {
 		if err := errors.Join(w.Ours(), w.Theirs()); err != nil {
 			t.Errorf("%s: %v", w.Name, err)
+		}
+	}
+}
+
+// The table of docs/writes.md, and the promises of RED-37.
+func TestRED37_Writes(t *testing.T) {
+	counter, err := tokens.ByName("cl100k_base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := Writes(counter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		switch {
+		case row.Outcome == 1 && strings.HasPrefix(row.Answer, "confirmed") && row.Devices > 1 && row.Tokens > 40,
+			row.Outcome == 2 && row.Devices > 1 && row.Fraction > 0.15,
+			row.Outcome == 3 && row.Fraction < 0.999:
+			t.Errorf("%+v", row)
 		}
 	}
 }

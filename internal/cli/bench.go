@@ -28,7 +28,7 @@ func newBench(s streams) *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 		RunE:    needCommand,
 	}
-	cmd.AddCommand(newBenchReduce(s), newBenchPeak(s))
+	cmd.AddCommand(newBenchReduce(s), newBenchWrites(s), newBenchPeak(s))
 	return cmd
 }
 

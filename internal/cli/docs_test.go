@@ -61,7 +61,7 @@ func TestJSONFieldsAreDocumented(t *testing.T) {
 		}
 	}
 	for _, v := range []any{
-		dryRun{}, checked{}, explained{}, stashEntry{}, stash.GCReport{}, ledger.Report{}, ledger.Line{}, benchReport{}, build{},
+		dryRun{}, checked{}, explained{}, stashEntry{}, stash.GCReport{}, ledger.Report{}, ledger.Line{}, benchReport{}, writesReport{}, build{},
 	} {
 		for _, name := range jsonFields(reflect.TypeOf(v), nil) {
 			if !documented[name] {

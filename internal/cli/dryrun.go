@@ -18,6 +18,7 @@ type dryRunOptions struct {
 	lines     int
 	json      bool
 	diff      bool
+	noExpand  bool
 }
 
 func newDryRun(s streams) *cobra.Command {
@@ -29,10 +30,15 @@ func newDryRun(s streams) *cobra.Command {
 sizes before and after, what is cut, the note as the model reads it, and the
 reduced result. Nothing is kept, so the ref in the note leads nowhere.
 
+A write is confirmed as it would be in a session: give --args, and
+--annotated-write where the tool says so of itself. --no-expand shows what a
+caller gets whose list has no reducer_expand.
+
 --diff shows what is gone, line by line. --json prints the same facts for
 programs; docs/json.md promises its fields.`,
 		Example: `  spillway dry-run --rules rules.yaml --server github --tool search_code result.json
-  spillway dry-run --server github --tool search_code --diff result.json | less`,
+  spillway dry-run --server github --tool search_code --diff result.json | less
+  spillway dry-run --server inventory --tool create --annotated-write --args '{"vlan": 7}' new.json`,
 		GroupID: groupRules,
 		Args:    argCount(0, 1),
 		RunE:    func(_ *cobra.Command, args []string) error { return runDryRun(s, o, args) },
@@ -42,6 +48,7 @@ programs; docs/json.md promises its fields.`,
 	cmd.Flags().IntVar(&o.lines, "lines", 40, "show `N` lines of the reduced result; 0 means all")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&o.diff, "diff", false, "print a unified diff of before and after, both indented")
+	cmd.Flags().BoolVar(&o.noExpand, "no-expand", false, "the caller's list of tools has no reducer_expand")
 	cmd.MarkFlagsMutuallyExclusive("json", "diff")
 	completeWith(cmd, "estimator", tokens.Names()...)
 	return cmd
@@ -57,10 +64,15 @@ type dryRun struct {
 	Before    viewSizes       `json:"before"`
 	After     viewSizes       `json:"after"`
 	Cut       dryRunCut       `json:"cut"`
+	Envelope  bool            `json:"envelope"`
+	Verified  bool            `json:"verified"`
+	Probe     bool            `json:"probe"`
 	Note      string          `json:"note"`
 	Ref       string          `json:"ref"`
 	Faults    []string        `json:"faults"`
 	Result    json.RawMessage `json:"result"`
+
+	writes bool // the rule may confirm a write of this tool
 }
 
 // viewSizes are the sizes of a result: of its texts, and of its structuredContent.
@@ -86,7 +98,12 @@ func runDryRun(s streams, o dryRunOptions, files []string) error {
 	if err != nil {
 		return err
 	}
-	out, err := c.reduce(&o.callOptions, expandTool)
+	expand := expandTool
+	if o.noExpand {
+		expand = ""
+	}
+	o.keeps = true
+	out, err := c.reduce(&o.callOptions, expand)
 	if err != nil {
 		return err
 	}
@@ -106,11 +123,13 @@ func runDryRun(s streams, o dryRunOptions, files []string) error {
 func describe(o dryRunOptions, c *call, out reduce.Outcome, counter tokens.Counter) (*dryRun, error) {
 	d := &dryRun{
 		Server: o.server, Tool: o.tool, Changed: out.Changed, Estimator: counter.Name(),
-		Cut:  dryRunCut{out.Cut.Rows, out.Cut.Fields, out.Cut.Bytes},
+		Cut:      dryRunCut{out.Cut.Rows, out.Cut.Fields, out.Cut.Bytes},
+		Envelope: out.Envelope, Verified: out.Verified, Probe: out.Probe,
 		Note: out.Note, Ref: out.Ref, Faults: append([]string{}, out.Faults...), Result: out.Result,
 	}
 	if c.variant != nil {
 		d.Rule = c.variant.Digest
+		d.writes = c.variant.Reducer.Writes(o.write)
 	}
 	var err error
 	if d.Before, err = sizesOf(c.in.result, counter); err != nil {

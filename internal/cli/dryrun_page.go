@@ -36,6 +36,9 @@ func (d *dryRun) write(w io.Writer, lines int) error {
 	} else {
 		fmt.Fprintf(&b, "cut     %s\n", d.Cut)
 	}
+	if told := d.confirmed(); told != "" {
+		fmt.Fprintf(&b, "write   %s\n", told)
+	}
 	for _, fault := range d.Faults {
 		fmt.Fprintf(&b, "fault   %s\n", fault)
 	}
@@ -52,6 +55,25 @@ func (d *dryRun) write(w io.Writer, lines int) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// confirmed says what became of a write, or of a heavy result; "" where it is neither.
+func (d *dryRun) confirmed() string {
+	how := ", with no way to the full result but verify"
+	if d.Ref != "" {
+		how = ", with a token for the full result"
+	}
+	switch {
+	case d.Probe:
+		return "described, not shown: heavy" + how
+	case d.Envelope:
+		return "confirmed" + how
+	case d.Verified:
+		return "full result, as the caller asked"
+	case d.writes:
+		return "not confirmed: no identifier, no echo of the arguments, a failure, or nothing to gain"
+	}
+	return ""
 }
 
 // passes says why a result that was not changed passes, where that can be told from the result (RED-01).

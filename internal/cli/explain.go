@@ -12,6 +12,7 @@ import (
 
 	"github.com/spillway-mcp/spillway/internal/config"
 	"github.com/spillway-mcp/spillway/internal/rules"
+	"github.com/spillway-mcp/spillway/reduce"
 )
 
 type explainOptions struct {
@@ -54,9 +55,10 @@ type explained struct {
 }
 
 type explainVariant struct {
-	When string         `json:"when"`
-	Rule string         `json:"rule"`
-	Keys []rules.Origin `json:"keys"`
+	When   string         `json:"when"`
+	Rule   string         `json:"rule"`
+	Writes string         `json:"writes"` // auto, create, update, delete or off
+	Keys   []rules.Origin `json:"keys"`
 }
 
 func runExplain(s streams, o explainOptions, server, tool string) error {
@@ -86,9 +88,30 @@ func explain(set *rules.Set, server, tool string) explained {
 		if v.When != nil {
 			when = v.When.String()
 		}
-		e.Variants = append(e.Variants, explainVariant{when, v.Digest, append([]rules.Origin{}, v.Origin...)})
+		e.Variants = append(e.Variants, explainVariant{when, v.Digest, writesAs(v.Reducer.Rule()), append([]rules.Origin{}, v.Origin...)})
 	}
 	return e
+}
+
+// writesAs is the write key that holds, auto being built in.
+func writesAs(r reduce.Rule) string {
+	switch {
+	case r.Pass:
+		return "off"
+	case r.Write == "":
+		return "auto"
+	}
+	return r.Write
+}
+
+// writeKeys are the keys of a variant with the one that holds unless it is set.
+func (v explainVariant) writeKeys() []rules.Origin {
+	for _, o := range v.Keys {
+		if o.Key == "write" || o.Key == "pass" {
+			return v.Keys
+		}
+	}
+	return append(v.Keys[:len(v.Keys):len(v.Keys)], rules.Origin{Key: "write", Value: v.Writes, Level: rules.LevelBuiltIn})
 }
 
 func (e explained) write(w io.Writer) error {
@@ -107,10 +130,7 @@ func (e explained) write(w io.Writer) error {
 			title += ", else"
 		}
 		fmt.Fprintf(&b, "%s: rule %s\n", title, v.Rule)
-		if len(v.Keys) == 0 {
-			b.WriteString("  nothing is set; results pass as they come\n")
-		}
-		if err := writeOrigins(&b, v.Keys); err != nil {
+		if err := writeOrigins(&b, v.writeKeys()); err != nil {
 			return err
 		}
 		b.WriteString("\n")

@@ -10,7 +10,9 @@ import (
 
 	"github.com/spillway-mcp/spillway/internal/client"
 	"github.com/spillway-mcp/spillway/internal/jmespath"
+	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/rules"
+	"github.com/spillway-mcp/spillway/internal/schema"
 	"github.com/spillway-mcp/spillway/internal/upstream"
 )
 
@@ -23,6 +25,7 @@ type live struct {
 	Announced string    `json:"announced"`
 	Tools     int       `json:"tools"`
 	Schemas   int       `json:"with_output_schema"`
+	Writes    int       `json:"writes"` // tools whose writes can be confirmed
 	Findings  []finding `json:"findings"`
 }
 
@@ -39,6 +42,8 @@ const (
 	noTool     = "no_tool"
 	alwaysNull = "always_null"
 	nullField  = "null_field"
+	readOnly   = "read_only"
+	ownToken   = "own_token"
 )
 
 func checkLive(ctx context.Context, s streams, set *rules.Set, server string, start upstream.Command) (*live, error) {
@@ -89,6 +94,11 @@ func compareLive(set *rules.Set, server, announced string, tools []client.Tool) 
 		l.Findings = append(l.Findings, finding{Kind: noTool, Rule: server, Msg: e.Error()})
 	}
 	for _, tool := range tools {
+		confirms, found := writeFindings(set.For(server, tool.Name), server, tool)
+		if confirms {
+			l.Writes++
+		}
+		l.Findings = append(l.Findings, found...)
 		if tool.OutputSchema == nil {
 			continue
 		}
@@ -100,6 +110,33 @@ func compareLive(set *rules.Set, server, announced string, tools []client.Tool) 
 		l.Findings = append(l.Findings, found...)
 	}
 	return l, nil
+}
+
+// writeFindings says whether a tool's writes can be confirmed, and what it says of itself that its rules do not fit.
+func writeFindings(t *rules.Tool, server string, tool client.Tool) (confirms bool, found []finding) {
+	annotated := tool.Annotations.ReadOnly
+	var declares bool
+	if doc, err := jsontape.Parse(tool.InputSchema); err == nil {
+		declares = schema.Declares(doc.Root(), "continuation_token")
+	}
+	say := func(v rules.Variant, kind, key, format string) {
+		f := finding{Kind: kind, Rule: server + "." + t.Match, Tool: tool.Name, Msg: position(v, key) + fmt.Sprintf(format, tool.Name)}
+		if !slices.Contains(found, f) { // several variants may share a key
+			found = append(found, f)
+		}
+	}
+	for _, v := range t.Variants {
+		r := v.Reducer.Rule()
+		writes := v.Reducer.Writes(annotated != nil && !*annotated)
+		confirms = confirms || writes
+		if writes && annotated != nil && *annotated {
+			say(v, readOnly, "write", "write: %s says of itself that it only reads (readOnlyHint: true)")
+		}
+		if r.TokenParam && declares {
+			say(v, ownToken, "token_param", "token_param: %s has a continuation_token of its own, so none can be added")
+		}
+	}
+	return confirms, found
 }
 
 // nullFindings says what the declared schema of a tool's results makes of the projections of its rules.
@@ -121,7 +158,7 @@ func nullFindings(t *rules.Tool, server string, tool client.Tool) ([]finding, er
 			return nil, fmt.Errorf("output schema of %s: %w", tool.Name, err)
 		}
 		f := finding{Rule: server + "." + t.Match, Tool: tool.Name}
-		where := keepPosition(v)
+		where := position(v, "keep")
 		switch {
 		case n.all:
 			f.Kind, f.Msg = alwaysNull, fmt.Sprintf("%skeep can yield nothing but null under the output schema of %s", where, tool.Name)
@@ -134,10 +171,10 @@ func nullFindings(t *rules.Tool, server string, tool client.Tool) ([]finding, er
 	return found, nil
 }
 
-// keepPosition is "rules.yaml:8:11: ", where the keep of a rule stands.
-func keepPosition(v rules.Variant) string {
+// position is "rules.yaml:8:11: ", where a key of a rule stands.
+func position(v rules.Variant, key string) string {
 	for _, o := range v.Origin {
-		if o.Key == "keep" && o.File != "" {
+		if o.Key == key && o.File != "" {
 			return fmt.Sprintf("%s:%d:%d: ", o.File, o.Line, o.Col)
 		}
 	}
@@ -149,6 +186,9 @@ func (l *live) write(b *strings.Builder) {
 		fmt.Fprintln(b, f.Msg)
 	}
 	fmt.Fprintf(b, "%s: %d tools, %d with an output schema", l.Server, l.Tools, l.Schemas)
+	if l.Writes > 0 {
+		fmt.Fprintf(b, ", %d whose writes can be confirmed", l.Writes)
+	}
 	if l.Announced != l.Server {
 		fmt.Fprintf(b, "; it calls itself %q", l.Announced)
 	}

@@ -24,8 +24,11 @@ type callOptions struct {
 	server  string
 	tool    string
 	args    string
+	write   bool
+	verify  bool
 	schema  bool
 	payload bool
+	keeps   bool // a token could be redeemed
 }
 
 func (o *callOptions) flags(cmd *cobra.Command) {
@@ -34,7 +37,9 @@ func (o *callOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.server, "server", "", "`NAME` of the server in the rules (required)")
 	f.StringVar(&o.tool, "tool", "", "`NAME` of the tool whose result it is (required)")
-	f.StringVar(&o.args, "args", "", "arguments of the call, as a `JSON` object: for rules with when")
+	f.StringVar(&o.args, "args", "", "arguments of the call, as a `JSON` object: for when, and for writes")
+	f.BoolVar(&o.write, "annotated-write", false, "the tool's annotations say readOnlyHint: false")
+	f.BoolVar(&o.verify, "verify", false, "the caller asked for the full result of a write")
 	f.BoolVar(&o.schema, "output-schema", false, "the tool declares an output schema, so that keep always applies")
 	f.BoolVar(&o.payload, "payload", false, "FILE is bare data: put it into a result as its text")
 }
@@ -79,7 +84,10 @@ func (c *call) reduce(o *callOptions, expand string) (reduce.Outcome, error) {
 	if c.variant == nil {
 		return reduce.Outcome{Result: c.in.result}, nil
 	}
-	out := c.variant.Reducer.Reduce(c.in.result, reduce.Env{Expand: expand, Schema: o.schema})
+	out := c.variant.Reducer.Reduce(c.in.result, reduce.Env{
+		Expand: expand, Schema: o.schema, Write: o.write, Verify: o.verify, Args: []byte(o.args),
+		TokenParam: c.variant.Reducer.Rule().TokenParam && o.keeps,
+	})
 	return out, out.Err
 }
 
@@ -118,6 +126,7 @@ func runReduce(ctx context.Context, s streams, o reduceOptions, files []string) 
 	}
 	log := newLog(s.Err, slog.LevelInfo)
 	expand := expandTool
+	o.keeps = !o.noStash
 	if o.noStash {
 		expand = ""
 	}

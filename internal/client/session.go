@@ -44,6 +44,9 @@ type Tool struct {
 	Description  string          `json:"description"`
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema"` // nil where it declares none
+	Annotations  struct {
+		ReadOnly *bool `json:"readOnlyHint"` // nil where it does not say
+	} `json:"annotations"`
 }
 
 // Tools lists every tool, all pages. A cursor that was given before ends it with an error (K41).

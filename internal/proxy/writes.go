@@ -14,20 +14,11 @@ import (
 	"github.com/spillway-mcp/spillway/reduce"
 )
 
-// The parameters that are added to a tool. A tool that has a verify of its own
-// gets verifyOther in its place (RED-33).
-const (
-	verifyName  = "verify"
-	verifyOther = "_verify"
-	tokenName   = "continuation_token"
-	modeName    = "mode"
-)
+// verifyOther is what verify is called on a tool that has one of its own (RED-33).
+const verifyOther = "_verify"
 
-const (
-	verifyProperty = `{"type":"boolean","default":false,"description":"true: answer with the full result, not a short confirmation"}`
-	tokenProperty  = `{"type":"string","description":"Token of an earlier answer of this tool: get that result in full. Nothing is run"}`
-	modeProperty   = `{"type":"string","enum":["full"]}`
-)
+// The names of the parameters that are added to a tool.
+var verifyName, tokenName, modeName = schema.Verify.Name, schema.Token.Name, schema.Mode.Name
 
 // inputs is what a tool's own input schema says that matters to what is added.
 type inputs struct {
@@ -98,13 +89,13 @@ func (a added) edit(body []byte, sp, props wire.Span) []wire.Edit {
 		members = append(append(jsontape.AppendQuote(members, name), ':'), value...)
 	}
 	if a.verify != "" {
-		add(a.verify, verifyProperty)
+		add(a.verify, schema.Verify.Schema)
 	}
 	if a.token {
-		add(tokenName, tokenProperty)
+		add(tokenName, schema.Token.Schema)
 	}
 	if a.mode {
-		add(modeName, modeProperty)
+		add(modeName, schema.Mode.Schema)
 	}
 	if len(members) == 0 {
 		return nil

@@ -249,13 +249,15 @@ func (b *builder) allowed(k key, v, n *yamlpos.Node, r *rule) bool {
 	return false
 }
 
-// warn notes what this version reads but does not do.
+// warn notes what has no effect, since another key of the same rule says so.
 func (b *builder) warn(r *rule) {
+	write, heavy := r.get("write"), r.get("heavy")
+	if write == nil || write.value != "off" || heavy != nil && heavy.value == true {
+		return
+	}
 	for _, s := range r.settings {
-		switch {
-		case s.value == true && (s.key == "heavy" || s.key == "token_param"),
-			s.key == "write" && s.value != "off" && s.value != "auto":
-			b.set.warnings.At(s.node, "", "%s: %v is read, but not in force in this version", s.key, s.value)
+		if s.key == "light_key" || s.key == "token_param" && s.value == true {
+			b.set.warnings.At(s.node, "", "%s has no effect beside write: off: nothing is confirmed", s.key)
 		}
 	}
 }

@@ -12,6 +12,19 @@ const (
 		`"preview":{"type":"string"},"continuation_token":{"type":"string"},"fetch":{"type":"string"}}`
 )
 
+// Parameter is a property that a tool's input schema is given.
+type Parameter struct{ Name, Schema string }
+
+// The parameters that are given to tools: verify to every write that can be
+// confirmed (RED-33), the others where a rule says token_param (RED-35).
+var (
+	Verify = Parameter{"verify", `{"type":"boolean","default":false,"description":"true: answer with the full result, not a short confirmation"}`}
+	Token  = Parameter{"continuation_token", `{"type":"string","description":"Token of an earlier answer of this tool: get that result in full. Nothing is run"}`}
+	Mode   = Parameter{"mode", `{"type":"string","enum":["full"]}`}
+
+	Parameters = []Parameter{Verify, Token, Mode}
+)
+
 // writeBranches writes what stands in place of the payload.
 func (w *writer) writeBranches(opt Options) [][]byte {
 	var bs [][]byte

@@ -2,10 +2,8 @@ package bench
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/klauspost/compress/s2"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/spillway-mcp/spillway/internal/fixture"
 	"github.com/spillway-mcp/spillway/internal/jmespath"
@@ -25,11 +23,6 @@ func reducer() (*reduce.Reducer, error) {
 	return reduce.Compile(reduce.Rule{Keep: keep, MaxRows: &rows, MaxBytes: maxBytes})
 }
 
-// encoder compresses as the stash does.
-var encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
-})
-
 // ours reduces a result as the proxy does and compresses the original for the stash; compressed is memory to reuse.
 func ours(r *reduce.Reducer, result, compressed []byte) (reduce.Outcome, []byte, error) {
 	out := r.Reduce(result, reduce.Env{Expand: "reducer_expand"})
@@ -39,11 +32,6 @@ func ours(r *reduce.Reducer, result, compressed []byte) (reduce.Outcome, []byte,
 	if out.Ref == "" {
 		return out, nil, fmt.Errorf("the result was not reduced: %q", out.Faults)
 	}
-	enc, err := encoder()
-	if err != nil {
-		return out, nil, err
-	}
-	_ = enc
 	return out, s2.Encode(compressed[:cap(compressed)], result), nil
 }
 

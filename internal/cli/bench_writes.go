@@ -71,7 +71,7 @@ func (r *writesReport) write(w io.Writer) error {
 	for _, p := range r.Parameters {
 		fmt.Fprintf(&b, "%7s  %-39s %10s %8s\n", "", p.Name, grouped(p.Bytes), grouped(p.Tokens))
 	}
-	fmt.Fprintf(&b, "\nTokens of %s; spillway %s.\n", r.Estimator, r.Build.Version)
+	fmt.Fprintf(&b, "\nTokens of %s.\n", r.Estimator)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

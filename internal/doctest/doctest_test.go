@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 const docs = "../../docs"
 
 // pages are those with examples.
-var pages = []string{"rules.md"}
+var pages = []string{"rules.md", "writes.md"}
 
 func TestExamples(t *testing.T) {
 	for _, page := range pages {

@@ -177,13 +177,21 @@ func (u *unit) apply(limit, structure int) {
 	if n := u.j.r.rule.MaxRows; n != nil {
 		lines = *n
 	}
-	u.cutOf = cutText(u.text, u.j.r.side, lines, m, u.j.refOrNone())
+	u.cutOf = cutText(u.text, u.textLines, u.j.r.side, lines, m, u.j.refOrNone())
 	if !u.cutOf.cut && len(u.stripped()) == 0 {
 		return
 	}
 	u.changed, u.out = true, u.cutOf.out
 	f := u.facts()
 	u.note = f.body(false) + f.pointer(u.j.refOrNone(), u.j.env.Expand)
+}
+
+// textLines splits the text once.
+func (u *unit) textLines() [][]byte {
+	if u.linesOf == nil {
+		u.linesOf = splitLines(u.text)
+	}
+	return u.linesOf
 }
 
 func (u *unit) applyJSON(limit int) {

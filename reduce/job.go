@@ -107,7 +107,7 @@ func (j *job) sizes() Sizes {
 
 // refOrNone returns the ref to print; "" where none may be (RED-19).
 func (j *job) refOrNone() string {
-	if j.env.Expand == "" {
+	if j.env.Expand == "" && !j.env.ResourceLink {
 		return ""
 	}
 	return j.theRef()

@@ -34,7 +34,7 @@ func findMirrors(blocks []*block, structured jsontape.Value) (members []jsontape
 		if structured.Kind() != jsontape.Object {
 			continue
 		}
-		if key, ok := mirroredString(b.text, structured); ok {
+		if key, ok := mirroredString(b, structured); ok {
 			b.role, members[i] = mirrorsText, key
 		}
 	}
@@ -81,9 +81,14 @@ func mirrorsWhole(text []byte, structured jsontape.Value) bool {
 }
 
 // mirroredString finds the string member that a text equals.
-func mirroredString(text []byte, structured jsontape.Value) (key jsontape.Value, ok bool) {
+func mirroredString(b *block, structured jsontape.Value) (key jsontape.Value, ok bool) {
 	for it := structured.Iter(); it.Next(); {
-		if v := it.Value(); v.Kind() == jsontape.String && bytes.Equal(v.StrBytes(nil), text) {
+		v := it.Value()
+		if v.Kind() != jsontape.String {
+			continue
+		}
+		// Both are usually written by one encoder, escape for escape.
+		if bytes.Equal(v.Raw(), b.at.Raw()) || bytes.Equal(v.StrBytes(nil), b.text) {
 			return it.Key(), true
 		}
 	}

@@ -232,8 +232,11 @@ func (f *facts) writeStripped(b *strings.Builder, short bool) {
 
 // pointer tells how to get the rest; "" where this caller cannot (RED-19).
 func (f *facts) pointer(ref, tool string) string {
-	if ref == "" || tool == "" {
+	switch {
+	case ref == "":
 		return ""
+	case tool == "":
+		return " Full result stored as " + ref + "; read the resource " + URIPrefix + ref + " for the whole."
 	}
 	how := "a row range or field list"
 	switch {

@@ -17,8 +17,8 @@ import (
 // Env is what is known of the client and the tool (RED-42).
 type Env struct {
 	// Expand is the name under which the expand tool is listed to this
-	// caller; empty where it is not listed, and then no ref is printed
-	// (RED-19).
+	// caller; empty where it is not listed, and then, without links, no ref
+	// is printed (RED-19).
 	Expand string
 	// Schema reports that the tool lists an output schema, so that a
 	// projection that succeeds always applies (RED-05).

@@ -53,10 +53,13 @@ func (m room) half() room {
 // size is what a piece of text takes of a room.
 type size struct{ raw, escaped int }
 
+// sizeOf measures s for m; where the bytes alone do not fit, no more than them.
 func sizeOf(s []byte, m room) size {
 	z := size{raw: len(s)}
-	if m.escaped >= 0 {
+	if m.escaped >= 0 && z.raw <= m.raw && z.raw <= m.escaped {
 		z.escaped = escapedLen(s)
+	} else {
+		z.escaped = z.raw
 	}
 	return z
 }
@@ -71,20 +74,24 @@ func (z size) plus(y size) size { return size{z.raw + y.raw, z.escaped + y.escap
 func escapedLen(s []byte) int {
 	n := len(s)
 	for _, c := range s {
-		switch {
-		case c >= ' ' && c != '"' && c != '\\' && c != 0xED:
-		case c == '"', c == '\\', c == '\n', c == '\t', c == '\r', c == '\b', c == '\f':
-			n++
-		case c == 0xED:
-			// Only a lone surrogate grows, from 3 bytes to 6; counting
-			// every such lead byte as one is close, and on the safe side.
-			n += 3
-		default:
-			n += 5
-		}
+		n += int(escapeCost[c])
 	}
 	return n
 }
+
+// escapeCost is what a byte takes beyond itself in a JSON string. Of the bytes
+// that start with ED only a lone surrogate grows, from 3 to 6; counting all of
+// them so is close, and on the safe side.
+var escapeCost = func() (t [256]uint8) {
+	for c := range byte(' ') {
+		t[c] = 5
+	}
+	for _, c := range []byte("\"\\\n\t\r\b\f") {
+		t[c] = 1
+	}
+	t[0xED] = 3
+	return t
+}()
 
 // splitLines cuts s after each line feed; a text that ends in one has no
 // empty line after it.
@@ -101,13 +108,14 @@ func splitLines(s []byte) [][]byte {
 	return lines
 }
 
-// cutText keeps what fits of t: at most maxLines lines (< 0: all) in m.
-func cutText(t []byte, side textSide, maxLines int, m room, ref string) textCut {
+// cutText keeps what fits of t: at most maxLines lines (< 0: all) in m. The
+// lines of t are asked for where they are needed.
+func cutText(t []byte, linesOf func() [][]byte, side textSide, maxLines int, m room, ref string) textCut {
 	whole := m.holds(sizeOf(t, m))
 	if whole && maxLines < 0 {
 		return textCut{out: t}
 	}
-	lines := splitLines(t)
+	lines := linesOf()
 	if whole && len(lines) <= maxLines {
 		return textCut{out: t}
 	}

@@ -25,9 +25,10 @@ type unit struct {
 	cut             *jsonCut
 
 	// A text payload.
-	text   []byte
-	cutOf  textCut
-	noJSON bool // keep was asked of it
+	text    []byte
+	linesOf [][]byte // its lines, once somebody asked
+	cutOf   textCut
+	noJSON  bool // keep was asked of it
 
 	noteOutside bool // its note is not in itself
 	changed     bool // something of it is gone

@@ -4,7 +4,8 @@
 //  2. Talk (progress, warnings, errors) goes to stderr, each line headed "spillway: ", once.
 //  3. Of run, stdout belongs to the protocol alone: not one byte of ours that is not JSON-RPC.
 //  4. --json prints one JSON document and a newline. Its fields are a promise, see docs/json.md.
-//  5. No banner, no colour, no spinner, no question: the same output into a terminal and into a file.
+//  5. No banner, no colour, no spinner, no question: the same output into a terminal and into a file. Only a long read
+//     of op says on a terminal, in whole lines, how far it has come.
 //  6. No look for updates, no report home. Nothing is sent but what an MCP server is asked.
 //  7. Errors are lower case and name what was given and what is allowed; of a file, all faults at once.
 //  8. A command that did what it says and had nothing to say prints nothing.
@@ -81,6 +82,7 @@ configuration; that is all it takes. See what it does first: spillway demo`,
 	root.AddGroup(
 		&cobra.Group{ID: groupUse, Title: "Use it:"},
 		&cobra.Group{ID: groupRules, Title: "Write rules:"},
+		&cobra.Group{ID: groupOps, Title: "Run operations:"},
 		&cobra.Group{ID: groupRecords, Title: "Look back:"},
 		&cobra.Group{ID: groupRest, Title: "The rest:"},
 	)
@@ -88,6 +90,7 @@ configuration; that is all it takes. See what it does first: spillway demo`,
 	for _, add := range []func(streams) *cobra.Command{
 		newRun, newDemo,
 		newCheck, newFmt, newExplain, newReduce, newDryRun,
+		newOp,
 		newStash, newStats,
 		newBench, newVersion, newCompletion, newMan,
 		newDemoServer,
@@ -102,6 +105,7 @@ configuration; that is all it takes. See what it does first: spillway demo`,
 const (
 	groupUse     = "use"
 	groupRules   = "rules"
+	groupOps     = "operations"
 	groupRecords = "records"
 	groupRest    = "rest"
 )

@@ -1,0 +1,277 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spillway-mcp/spillway/contract"
+	"github.com/spillway-mcp/spillway/internal/client"
+	"github.com/spillway-mcp/spillway/internal/config"
+	"github.com/spillway-mcp/spillway/internal/jsontape"
+	"github.com/spillway-mcp/spillway/internal/operation"
+	"github.com/spillway-mcp/spillway/internal/operation/servers"
+	"github.com/spillway-mcp/spillway/internal/stash"
+	"github.com/spillway-mcp/spillway/internal/upstream"
+	"github.com/spillway-mcp/spillway/internal/yamlpos"
+	"github.com/spillway-mcp/spillway/reduce"
+)
+
+// opOptions are the flags of every op command.
+type opOptions struct {
+	files config.Flags
+	json  bool
+}
+
+func (o *opOptions) flags(cmd *cobra.Command, json string) {
+	configFlag(cmd, &o.files)
+	operationsFlag(cmd, &o.files)
+	cmd.Flags().BoolVar(&o.json, "json", false, json)
+}
+
+func operationsFlag(cmd *cobra.Command, to *config.Flags) {
+	cmd.Flags().StringVar(&to.Operations, "operations", "", "operations `FILE`, in place of the configuration's")
+}
+
+// operations are what runs the operations of a configuration.
+type operations struct {
+	client *contract.Client
+	set    *operation.Set
+	pool   *servers.Pool
+	stash  *stash.Store
+	store  contract.Store
+}
+
+func (o *operations) Close() {
+	o.pool.Close()
+	if o.stash != nil {
+		o.stash.Close()
+	}
+	o.store.Close()
+}
+
+// readOperations reads the operations of a configuration. Faults of a file are
+// a wrong use of op, which has the exit statuses of outcomes.
+func readOperations(c *config.Config, caller operation.Caller) (*operation.Set, error) {
+	if c.Operations == "" {
+		return nil, usageError("no operations: name a file with --operations, or under operations in the configuration")
+	}
+	return operation.Load(c.Operations, operation.Options{Servers: caller, ServerNames: serverNames(c)})
+}
+
+// serverNames are the servers that operations may call; nil where no
+// configuration says which there are.
+func serverNames(c *config.Config) []string {
+	if c.File == "" {
+		return nil
+	}
+	return c.ServerNames()
+}
+
+// withDefinitions reads the definitions alone; nothing is opened or started.
+func withDefinitions(s streams, o opOptions, do func([]*contract.Definition) error) error {
+	c, err := config.Open(o.files)
+	if err != nil {
+		return opFileError(err)
+	}
+	set, err := readOperations(c, nil)
+	if err != nil {
+		return opFileError(err)
+	}
+	return do(set.Definitions)
+}
+
+// opFileError gives the faults of a file the status of a wrong use.
+func opFileError(err error) error {
+	var faults yamlpos.Errors
+	if errors.As(err, &faults) {
+		return withStatus(exitUsage, err)
+	}
+	return err
+}
+
+// withOperations opens the operations of the configuration for the time of do.
+func withOperations(ctx context.Context, s streams, o opOptions, do func(context.Context, *operations) error) error {
+	c, err := config.Open(o.files)
+	if err != nil {
+		return opFileError(err)
+	}
+	ops, err := openOperations(c, s, newLog(s.Err, slog.LevelWarn))
+	if err != nil {
+		return opFileError(err)
+	}
+	defer ops.Close()
+	return do(ctx, ops)
+}
+
+// openOperations opens what the operations of a configuration need. A journal
+// that cannot be opened refuses every mutation (C-10); reads go on.
+func openOperations(c *config.Config, s streams, log *slog.Logger) (*operations, error) {
+	ops := &operations{pool: servers.New(serverStarter(c, s))}
+	set, err := readOperations(c, ops.pool)
+	if err != nil {
+		return nil, err
+	}
+	ops.set = set
+	var sealer *contract.Sealer
+	if ops.store, sealer, err = openJournal(c.Journal); err != nil {
+		log.Warn("the journal cannot be opened, so no mutation is submitted", "error", err)
+		ops.store = noJournal{err}
+	}
+	opt := contract.Options{
+		Store: ops.store, Sealer: sealer, Caller: localCaller(), Log: log, Definitions: set.Definitions,
+	}
+	if ops.stash, err = openStash(c, log); err != nil {
+		log.Warn("the stash cannot be opened, so no evidence is kept", "error", err)
+		ops.stash = nil
+	} else {
+		opt.Evidence = evidenceIn(ops.stash)
+	}
+	if ops.client, err = contract.New(opt); err != nil {
+		ops.Close()
+		return nil, err
+	}
+	return ops, nil
+}
+
+// evidenceIn keeps pages under refs that reducer_expand and stash expand read (C-08).
+func evidenceIn(store *stash.Store) func(context.Context, string, string, []byte) (string, error) {
+	return func(ctx context.Context, caller, name string, page []byte) (string, error) {
+		result := textResult(page)
+		ref, canonical, err := reduce.Ref(result)
+		if err != nil {
+			return "", err
+		}
+		return ref, store.Put(ctx, stash.Entry{Ref: ref, Canonical: canonical, Caller: caller, Server: "operation", Tool: name}, result)
+	}
+}
+
+// serverStarter starts the servers of a configuration for operations.
+func serverStarter(c *config.Config, s streams) servers.Start {
+	return func(ctx context.Context, server string) (servers.Conn, error) {
+		cmd, err := serverCommand(c, server, nil)
+		if err != nil {
+			return nil, err
+		}
+		child, err := startServer(cmd, s.Err)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeoutCause(ctx, liveTimeout, fmt.Errorf("after %s", liveTimeout))
+		defer cancel()
+		conn := client.New(child.Stdin(), child.Stdout())
+		if _, err := conn.Initialize(ctx, "spillway", thisBuild().Version); err != nil {
+			err = serverError(child, err)
+			child.Stop()
+			return nil, err
+		}
+		return &childConn{conn, child}, nil
+	}
+}
+
+// childConn is a connection that owns its server.
+type childConn struct {
+	*client.Client
+	child *upstream.Child
+}
+
+func (c *childConn) Close() { c.child.Stop() }
+
+// pickDefinition finds an operation by name, name@major or name@major.minor.
+func pickDefinition(defs []*contract.Definition, name string) (*contract.Definition, error) {
+	var found *contract.Definition
+	var names []string
+	for _, d := range defs {
+		names = append(names, d.Name())
+		if name == d.ID() || name == d.Name() || name == fmt.Sprintf("%s@%d", d.Name(), d.Major()) {
+			if found == nil || d.Major() > found.Major() {
+				found = d
+			}
+		}
+	}
+	if found != nil {
+		return found, nil
+	}
+	base, _, _ := strings.Cut(name, "@")
+	hint := yamlpos.DidYouMean(base, names)
+	switch {
+	case hint != "":
+	case len(names) == 0:
+		hint = "the file defines none"
+	default:
+		hint = "there are " + strings.Join(names, ", ")
+	}
+	return nil, usageError("no operation %q; %s", name, hint)
+}
+
+var assignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_.-]*)=(?s:(.*))$`)
+
+// readParams makes the parameters of the arguments of op call.
+func readParams(stdin io.Reader, def *contract.Definition, args []string) (json.RawMessage, error) {
+	if len(args) == 1 && !assignment.MatchString(args[0]) {
+		return oneDocument(stdin, args[0])
+	}
+	doc, err := jsontape.Parse(def.Spec().Params)
+	if err != nil {
+		return nil, err
+	}
+	b := []byte{'{'}
+	for i, arg := range args {
+		m := assignment.FindStringSubmatch(arg)
+		if m == nil {
+			return nil, usageError("%q is no parameter; write name=value, or one JSON object alone", arg)
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(jsontape.AppendQuote(b, m[1]), ':')
+		if json.Valid([]byte(m[2])) && !wantsString(doc.Root().Lookup("properties", m[1], "type")) {
+			b = append(b, m[2]...)
+		} else {
+			b = jsontape.AppendQuote(b, m[2])
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// wantsString reports whether a schema's type allows a string.
+func wantsString(types jsontape.Value) bool {
+	if types.Is("string") {
+		return true
+	}
+	for it := types.Iter(); it.Next(); {
+		if it.Value().Is("string") {
+			return true
+		}
+	}
+	return false
+}
+
+func oneDocument(stdin io.Reader, arg string) (json.RawMessage, error) {
+	var raw []byte
+	var err error
+	switch {
+	case arg == "-":
+		raw, err = io.ReadAll(io.LimitReader(stdin, maxInput))
+	case strings.HasPrefix(arg, "@"):
+		raw, err = os.ReadFile(arg[1:])
+	default:
+		raw = []byte(arg)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if raw = bytes.TrimSpace(raw); !json.Valid(raw) {
+		return nil, usageError("the parameters are no JSON; write name=value, or one JSON object")
+	}
+	return raw, nil
+}

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spillway-mcp/spillway/contract"
+	"github.com/spillway-mcp/spillway/internal/config"
+)
+
+// openJournal opens the journal of a configuration, and the key that seals.
+func openJournal(j config.Journal) (contract.Store, *contract.Sealer, error) {
+	sealer, err := contract.NewSealer()
+	return contract.NewMemory(), sealer, err
+}
+
+// noJournal stands for a journal that cannot be opened: it refuses everything.
+type noJournal struct{ err error }
+
+func (n noJournal) Claim(context.Context, *contract.Record) (*contract.Record, bool, error) {
+	return nil, false, n.err
+}
+func (n noJournal) Update(context.Context, *contract.Record) error { return n.err }
+func (n noJournal) Heartbeat(context.Context, contract.ID, int64, time.Time) error {
+	return n.err
+}
+func (n noJournal) Get(context.Context, contract.ID) (*contract.Record, error) { return nil, n.err }
+func (n noJournal) List(context.Context, contract.Filter) ([]*contract.Record, error) {
+	return nil, n.err
+}
+func (n noJournal) Sweep(context.Context, time.Time, time.Time) (contract.Swept, error) {
+	return contract.Swept{}, n.err
+}
+func (n noJournal) PutParcel(context.Context, contract.Parcel) error { return n.err }
+func (n noJournal) GetParcel(context.Context, string) (contract.Parcel, error) {
+	return contract.Parcel{}, n.err
+}
+func (n noJournal) Close() error { return nil }

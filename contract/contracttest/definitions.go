@@ -25,6 +25,8 @@ const (
 	OpPair     = "create_pair"     // two steps, the first with a compensation
 	OpCount    = "count_records"   // a read of at most 5 pages
 	OpValues   = "sum_records"     // a read of at most 25 records with sums
+	OpQuick    = "count_quickly"   // a read with a deadline of half a second
+	OpList     = "list_records"    // a read whose result has at most 2,000 bytes
 )
 
 // Definitions returns the suite's operations over an upstream at a URL.
@@ -32,7 +34,7 @@ func Definitions(url string, rt http.RoundTripper) ([]*contract.Definition, erro
 	h := &upstreamClient{url: url, http: &http.Client{Transport: rt}}
 	specs := []contract.Spec{
 		h.create(OpCreate, "1.0"), h.create(OpCreate, "2.0"), h.customer(), h.blind(), h.settled(), h.slow(),
-		h.update(), h.members(), h.pair(), h.count(), h.values(),
+		h.update(), h.members(), h.pair(), h.count(), h.values(), h.quick(), h.list(),
 	}
 	var defs []*contract.Definition
 	for _, s := range specs {

@@ -23,6 +23,9 @@ func (h *upstreamClient) send(ctx context.Context, method, path string, body []b
 	if err != nil {
 		return nil, err
 	}
+	// Without it the transport cannot repeat the request by itself: it does so
+	// where it finds an Idempotency-Key, and nobody counts that attempt.
+	req.GetBody = nil
 	if len(header) == 2 && header[1] != "" {
 		req.Header.Set(header[0], header[1])
 	}

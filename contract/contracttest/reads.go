@@ -9,8 +9,9 @@ import (
 
 // Bounds of the suite's reads.
 const (
-	CountMaxPages    = 5  // of count_records
-	ValuesMaxRecords = 25 // of sum_records
+	CountMaxPages    = 5    // of count_records
+	ValuesMaxRecords = 25   // of sum_records
+	ListMaxBytes     = 2000 // of list_records
 )
 
 var recordParams = json.RawMessage(`{"type":"object","properties":{` +
@@ -62,4 +63,20 @@ func (h *upstreamClient) values() contract.Spec {
 			Consistency: contract.Snapshot,
 		},
 	}
+}
+
+func (h *upstreamClient) quick() contract.Spec {
+	s := h.values()
+	s.Name, s.Title, s.Scope = OpQuick, "Count records quickly", "Counts the records of one collection within half a second."
+	s.Bounds = contract.Bounds{Deadline: SlowDeadline}
+	s.Read.Aggregates = []contract.Aggregate{{Name: "count", Op: contract.Count}}
+	return s
+}
+
+func (h *upstreamClient) list() contract.Spec {
+	s := h.values()
+	s.Name, s.Title, s.Scope = OpList, "List records", "Lists the records of one collection."
+	s.Bounds = contract.Bounds{MaxResultBytes: ListMaxBytes}
+	s.Read.Aggregates = []contract.Aggregate{{Name: "records", Op: contract.Project}}
+	return s
 }

@@ -95,7 +95,7 @@ type Record struct {
 	Expires     time.Time // zero is never
 
 	Steps    []StepRecord
-	Result   json.RawMessage
+	Result   json.RawMessage `json:",omitempty"`
 	Reason   string
 	Message  string
 	Attempts int

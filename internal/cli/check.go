@@ -16,6 +16,7 @@ import (
 
 type checkOptions struct {
 	files  config.Flags
+	rules  string
 	server string
 	live   bool
 	json   bool
@@ -40,10 +41,14 @@ It exits with 3 where something has to be changed. Warnings do not count.`,
 		GroupID: groupRules,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, command := splitAtDash(cmd, args)
+			if o.rules != "" {
+				files = append(files, o.rules)
+			}
 			return runCheck(cmd.Context(), s, o, files, command)
 		},
 	}
 	configFlag(cmd, &o.files)
+	cmd.Flags().StringVar(&o.rules, "rules", "", "rules `FILE`, as the argument")
 	cmd.Flags().StringVar(&o.server, "server", "", "with --live: `NAME` of the server in the rules; else its own")
 	cmd.Flags().BoolVar(&o.live, "live", false, "start the server and compare the rules with its tools")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")

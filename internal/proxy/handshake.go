@@ -82,16 +82,19 @@ func (s *session) serverName() string {
 // ledgerName is the name in accounts: never empty.
 func (s *session) ledgerName() string { return cmp.Or(s.serverName(), s.opt.Upstream.Name()) }
 
-// nameRules says, once, that no rule names the server that announced itself:
-// a rules file written for another name would else fail silently (RED-06).
+// nameRules says, once, that no rule names the server, by the name it was given
+// or the one it announced: a rules file written for another name would else fail
+// silently (RED-06).
 func (s *session) nameRules() {
 	set, name := s.opt.rules(), s.serverName()
-	if set == nil || s.opt.Server != "" || name == "" || set.Names(name) || len(set.Servers()) == 0 {
+	if set == nil || name == "" || set.Names(name) || len(set.Servers()) == 0 || !s.once("unnamed "+name) {
 		return
 	}
-	if s.once("unnamed " + name) {
-		s.opt.Log.Warn("no rule names this server; only the defaults apply (name it with --server)", "server", name, "named", set.Servers())
+	msg := "no rule names this server; only the defaults apply"
+	if s.opt.Server == "" {
+		msg += " (name it with --server)"
 	}
+	s.opt.Log.Warn(msg, "server", name, "named", set.Servers())
 }
 
 // linkFor reports whether a result may hold a resource_link block (RED-20). The

@@ -39,8 +39,12 @@ export function sameTools(name, direct, through, rule) {
     const got = own[i] ?? {};
     const { outputSchema: a, ...wantRest } = want;
     const { outputSchema: b, ...gotRest } = got;
-    check(`${name}: ${want.name} is listed as it is`, isDeepStrictEqual(wantRest, gotRest), difference(JSON.stringify(wantRest), JSON.stringify(gotRest)));
     const { pass } = rule(want.name);
+    if (confirms(want, rule(want.name))) {
+      const added = withoutVerify(gotRest);
+      check(`${name}: RED-33 ${want.name} can write, and lists verify`, added?.type === 'boolean' && added.default === false, JSON.stringify(added));
+    }
+    check(`${name}: ${want.name} is listed as it is`, isDeepStrictEqual(wantRest, gotRest), difference(JSON.stringify(wantRest), JSON.stringify(gotRest)));
     if (pass || a === undefined) {
       check(`${name}: RED-39 the output schema of ${want.name} is untouched`, isDeepStrictEqual(a, b), JSON.stringify(b));
     } else {
@@ -48,6 +52,19 @@ export function sameTools(name, direct, through, rule) {
       check(`${name}: K12 the output schema of ${want.name} is one that no client rejects`, faults.length === 0, faults.join('; '));
     }
   });
+}
+
+// confirms: a write that can be confirmed, by its rule or by its own annotation.
+function confirms(tool, { pass, write = 'auto', ...rule }) {
+  if (pass || write === 'off' || (write === 'auto' && Object.keys(rule).length === 0)) return false;
+  return write !== 'auto' || tool.annotations?.readOnlyHint === false;
+}
+
+// withoutVerify takes the one parameter that is added out of a tool, and returns it.
+function withoutVerify(tool) {
+  const { verify, ...properties } = tool.inputSchema.properties ?? {};
+  tool.inputSchema = { ...tool.inputSchema, properties };
+  return verify;
 }
 
 // schemaFaults names what makes the TypeScript client reject a whole list.

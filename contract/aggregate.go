@@ -141,11 +141,36 @@ func groupKey(k jmespath.Result) []byte {
 	return k.AppendJSON(nil)
 }
 
-// apply returns by how many bytes the result may have grown, or an error
-// where the record cannot be compared with those before.
-func (p *aggPlan) apply(st *aggState, s step) int {
+// grows returns by how many bytes apply will let the result grow.
+func (p *aggPlan) grows(st *aggState, s step) int {
 	if s.skip {
 		return 0
+	}
+	switch p.op {
+	case First:
+		if st.Best == nil {
+			return len(s.text)
+		}
+	case Project:
+		return len(s.text) + 1
+	case CountBy, GroupBy:
+		g, grows := st.By[s.key], 0
+		if g == nil {
+			g = &groupState{All: newStates(p.nested)}
+			grows = len(s.key) + 24
+		}
+		for i, n := range p.nested {
+			grows += n.grows(g.All[i], s.nested[i])
+		}
+		return grows
+	}
+	return 0
+}
+
+// apply takes one record in.
+func (p *aggPlan) apply(st *aggState, s step) {
+	if s.skip {
+		return
 	}
 	switch p.op {
 	case Count:
@@ -160,28 +185,23 @@ func (p *aggPlan) apply(st *aggState, s step) int {
 	case First:
 		if st.Best == nil {
 			st.Best = s.text
-			return len(s.text)
 		}
 	case Project:
 		st.Rows = append(st.Rows, s.text)
-		return len(s.text) + 1
 	case CountBy, GroupBy:
-		g, grew := st.By[s.key], 0
+		g := st.By[s.key]
 		if g == nil {
 			if st.By == nil {
 				st.By = map[string]*groupState{}
 			}
 			g = &groupState{All: newStates(p.nested)}
 			st.By[s.key] = g
-			grew = len(s.key) + 24
 		}
 		g.N++
 		for i, n := range p.nested {
-			grew += n.apply(g.All[i], s.nested[i])
+			n.apply(g.All[i], s.nested[i])
 		}
-		return grew
 	}
-	return 0
 }
 
 // compareText orders JSON scalars: numbers by value before strings by code

@@ -109,7 +109,7 @@ func (m *mutation) claimAndRun(ctx context.Context) (*Receipt, error) {
 		return m.c.refuse(m.def, m.id.Key, &Error{Kind: ErrInvalid, Reason: ReasonInvalid, Message: err.Error(), Err: err})
 	}
 	if unit == nil {
-		return m.c.refuse(m.def, m.id.Key, &Error{Kind: ErrInvalid, Reason: ReasonInvalid, Message: "there are no items to submit"})
+		return m.c.refuse(m.def, m.id.Key, errNoItems())
 	}
 	m.submitting(unit, now)
 	claimed := time.Now()
@@ -122,6 +122,10 @@ func (m *mutation) claimAndRun(ctx context.Context) (*Receipt, error) {
 	}
 	m.rec = existing
 	return m.again(ctx)
+}
+
+func errNoItems() *Error {
+	return &Error{Kind: ErrInvalid, Reason: ReasonInvalid, Message: "there are no items to submit"}
 }
 
 // again answers a call under a key that has a record.

@@ -117,6 +117,13 @@ func (c *Client) preview(ctx context.Context, def *Definition, call Call) (*Prev
 // the declared prediction.
 func (m *mutation) lookAhead(ctx context.Context, p *Preview) (seen string, e *Error) {
 	in := m.in
+	probe := *m
+	probe.rec = &Record{ID: m.id}
+	if unit, err := probe.next(); err != nil {
+		return "", &Error{Kind: ErrInvalid, Reason: ReasonInvalid, Message: err.Error(), Err: err}
+	} else if unit == nil {
+		return "", errNoItems()
+	}
 	if pre := m.spec.Precondition; pre != nil && pre.Current != nil {
 		var err error
 		if seen, err = pre.Current(ctx, &in); err != nil {

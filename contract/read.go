@@ -130,6 +130,7 @@ func (c *Client) read(ctx context.Context, def *Definition, call Call, caller, k
 		}
 	} else {
 		r.st = &readState{Aggs: newStates(r.plan.aggs)}
+		r.st.Bytes = len(appendStates(nil, r.plan.aggs, r.st.Aggs))
 	}
 	r.st.cursors, r.st.bodies, r.st.ids = setOf(r.st.Cursors), setOf(r.st.Bodies), setOf(r.st.IDs)
 	r.budget.pages, r.budget.records = def.spec.Bounds.MaxPages, def.spec.Bounds.MaxRecords
@@ -391,16 +392,23 @@ func (r *reading) record(rec jsontape.Value, n int) bool {
 		}
 		return r.stop(ReasonInvalidRecord, "record %d of page %d: %v", n, r.st.Pages+1, err)
 	}
-	r.st.Examined++
-	if matched {
-		for i, p := range r.plan.aggs {
-			r.st.Bytes += p.apply(r.st.Aggs[i], r.steps[i])
-		}
+	if !matched {
+		r.st.Examined++
+		return true
 	}
-	if r.st.Bytes > r.def.spec.Bounds.MaxResultBytes {
+	grows := 0
+	for i, p := range r.plan.aggs {
+		grows += p.grows(r.st.Aggs[i], r.steps[i])
+	}
+	if r.st.Bytes+grows > r.def.spec.Bounds.MaxResultBytes {
 		r.noContinuation = true
 		r.position = &Position{Page: r.st.Pages + 1, Record: n}
-		return r.stop(ReasonMaxResult, "the result is over %d bytes", r.def.spec.Bounds.MaxResultBytes)
+		return r.stop(ReasonMaxResult, "the result would be over %d bytes with record %d of page %d", r.def.spec.Bounds.MaxResultBytes, n, r.st.Pages+1)
+	}
+	r.st.Examined++
+	r.st.Bytes += grows
+	for i, p := range r.plan.aggs {
+		p.apply(r.st.Aggs[i], r.steps[i])
 	}
 	return true
 }

@@ -2,16 +2,38 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spillway-mcp/spillway/contract"
 	"github.com/spillway-mcp/spillway/internal/config"
+	"github.com/spillway-mcp/spillway/internal/journal"
 )
 
 // openJournal opens the journal of a configuration, and the key that seals.
 func openJournal(j config.Journal) (contract.Store, *contract.Sealer, error) {
-	sealer, err := contract.NewSealer()
-	return contract.NewMemory(), sealer, err
+	if j.URL != "" {
+		return nil, nil, errors.New("a journal with a url is not in this build")
+	}
+	store, err := journal.Open(j.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	sealer, err := journalSealer(j)
+	if err != nil {
+		store.Close()
+		return nil, nil, err
+	}
+	return store, sealer, nil
+}
+
+// journalSealer is the key of the configuration, else the one in the file
+// beside the journal (C-05).
+func journalSealer(j config.Journal) (*contract.Sealer, error) {
+	if j.Key != nil {
+		return contract.SealerFromKey(j.Key)
+	}
+	return journal.Sealer(j.Path + ".key")
 }
 
 // noJournal stands for a journal that cannot be opened: it refuses everything.

@@ -343,3 +343,16 @@ func TestRED27_RED36_Probe(t *testing.T) {
 		t.Errorf("the image is still there: %.300s", o.Result)
 	}
 }
+
+// The token of one written thing gets its own fields, though it has a list.
+func TestRED35_FieldsOfAThingWithAList(t *testing.T) {
+	for _, tags := range []string{`["campus","poe"]`, `[{"name":"campus"}]`, `[]`} {
+		result := fixture.Result([]byte(`{"id":7,"tags":`+tags+`,"comments":"`+strings.Repeat("x", 200)+`"}`), fixture.Options{})
+		r := mustCompile(t, Rule{Write: "create"})
+		o := r.Reduce(result, listed)
+		back, err := r.Expand(result, ExpandRequest{Ref: o.Ref, Fields: []string{"comments"}}, 0)
+		if !o.Envelope || err != nil || !strings.Contains(string(back), "xxx") {
+			t.Errorf("%s: %s, %v", tags, back, err)
+		}
+	}
+}

@@ -433,6 +433,10 @@ func (x *expansion) rows() error {
 		}
 	}
 	sel, err := x.selection(u, elems)
+	// A written thing may have a list in it, and its own fields be asked for.
+	if (err != nil || len(elems) == 0) && x.q.Rows == "" && x.fieldsOf(u) == nil {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,7 @@ func (s *session) timing(l *ledger.Line, c *call) {
 // accountCall writes the line of a tools/call.
 func (s *session) accountCall(c *call, event, outcome string, fill func(*ledger.Line)) {
 	s.account(func(l *ledger.Line) {
+		l.Server = s.ledgerNameOf(&c.toolCall)
 		l.Event, l.Outcome, l.Tool, l.Args, l.Repeat = event, outcome, c.name, c.args, c.repeat
 		if c.pick != nil {
 			l.Rule = c.pick.Digest

@@ -19,7 +19,7 @@ const (
 
 // fail answers the request id with an error.
 func (s *session) fail(id []byte, code int, format string, args ...any) {
-	s.toClient(errorMessage(id, code, fmt.Sprintf(format, args...)))
+	s.answerTo(id, errorMessage(id, code, fmt.Sprintf(format, args...)))
 }
 
 func errorMessage(id []byte, code int, text string) []byte {

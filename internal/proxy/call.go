@@ -38,6 +38,14 @@ type call struct {
 	listChange bool   // a listen that asked for changes of the tool list
 }
 
+// rawID is the id as the client wrote it; nil of no call.
+func (c *call) rawID() []byte {
+	if c == nil {
+		return nil
+	}
+	return c.id
+}
+
 // toolCall is what a tool's result is reduced by.
 type toolCall struct {
 	server string

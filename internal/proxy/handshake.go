@@ -82,6 +82,22 @@ func (s *session) serverName() string {
 // ledgerName is the name in accounts: never empty.
 func (s *session) ledgerName() string { return cmp.Or(s.serverName(), s.opt.Upstream.Name()) }
 
+// ledgerNameOf is the name in accounts of the server of a call.
+func (s *session) ledgerNameOf(c *toolCall) string {
+	if s.opt.Origin != nil && c.server != "" {
+		return c.server
+	}
+	return s.ledgerName()
+}
+
+// origin returns the server that a listed tool comes from, and its name there.
+func (s *session) origin(server, name string) (string, string) {
+	if s.opt.Origin == nil {
+		return server, name
+	}
+	return s.opt.Origin(name)
+}
+
 // nameRules says, once, that no rule names the server, by the name it was given
 // or the one it announced: a rules file written for another name would else fail
 // silently (RED-06).

@@ -144,14 +144,14 @@ func (s *session) showTool(c *call, server string, body []byte, sp wire.Span) (s
 	}
 	var rule *rules.Tool
 	if t.rules != nil {
-		rule = t.rules.For(server, name)
+		rule = t.rules.For(s.origin(server, name))
 	}
 	if rule != nil && rule.Hide {
 		return nil, true, true
 	}
 	var edits []wire.Edit
 	as := name
-	if rule != nil && rule.Rename != "" && rule.Rename != name && !t.clashes[name] && s.mayRename(name, rule.Rename) {
+	if s.opt.Origin == nil && rule != nil && rule.Rename != "" && rule.Rename != name && !t.clashes[name] && s.mayRename(name, rule.Rename) {
 		as = rule.Rename
 		edits = append(edits, wire.Edit{Span: nameSp, With: jsontape.AppendQuote(nil, as)})
 	}

@@ -146,7 +146,7 @@ func (s *session) learn(body []byte, tools wire.Span) {
 	for it := wire.ElementsOf(body, tools); it.Next(); {
 		info := describe(body, it.Value()).info
 		as := info.name
-		if rule := set.For(server, info.name); rule.Rename != "" {
+		if rule := set.For(server, info.name); rule.Rename != "" && s.opt.Origin == nil {
 			as = rule.Rename
 		}
 		if _, taken := s.own.tools[as]; !taken {

@@ -44,6 +44,11 @@ type Stash interface {
 	Has(ctx context.Context, caller, ref string) bool
 }
 
+// Origin tells which server a tool comes from, and what that server calls it,
+// where one list holds the tools of several. The names in it are taken as they
+// are: whoever made the list has applied what rules rename.
+type Origin func(listed string) (server, tool string)
+
 // Options are the parts that a session is made of. In, Out and Upstream are
 // required; without rules nothing is reduced, without a stash nothing that
 // would need a ref.
@@ -53,6 +58,7 @@ type Options struct {
 	Upstream Upstream
 
 	Server       string            // the name that rules call the server by; "" is its own
+	Origin       Origin            // nil: every tool is the server's, under its own name
 	Rules        func() *rules.Set // the rules of this moment
 	RulesChanged <-chan struct{}   // one value a change of them
 
@@ -97,6 +103,7 @@ func Serve(ctx context.Context, opt Options) error {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	s := newSession(opt)
+	s.up.Writer, s.up.c = wire.NewWriter(opt.Upstream.Stdin()), opt.Upstream.Stdin()
 	if opt.RulesChanged != nil {
 		s.workers.Go(func() { s.watchRules(s.ended) })
 	}

@@ -35,6 +35,7 @@ func (s *session) callTool(c *call, body []byte, m wire.Message) (edits []wire.E
 		edits = []wire.Edit{{Span: nameSp, With: jsontape.AppendQuote(nil, info.name)}}
 	}
 	c.name, c.info = info.name, info
+	c.server, c.name = s.origin(c.server, c.name)
 	if set != nil {
 		c.rule = set.For(c.server, c.name)
 	}
@@ -178,7 +179,7 @@ func (s *session) keep(c *call, result []byte, out reduce.Outcome) error {
 	rule := c.pick.Reducer.Rule()
 	return s.opt.Stash.Put(context.Background(), stash.Entry{
 		Ref: out.Ref, Canonical: out.Canonical, Caller: s.opt.Caller,
-		Server: s.ledgerName(), Tool: c.name, Keep: rule.Keep, Rows: rule.Rows,
+		Server: s.ledgerNameOf(&c.toolCall), Tool: c.name, Keep: rule.Keep, Rows: rule.Rows,
 	}, result)
 }
 
@@ -234,7 +235,7 @@ func (s *session) answer(c *call, result []byte) {
 			result = wire.Splice(result, wire.SetMember(result, all, "resultType", []byte(`"complete"`)))
 		}
 	}
-	s.toClient([]byte(`{"jsonrpc":"2.0","id":`), c.id, []byte(`,"result":`), result, []byte(`}`))
+	s.answerTo(c.id, []byte(`{"jsonrpc":"2.0","id":`), c.id, []byte(`,"result":`), result, []byte(`}`))
 }
 
 func milliseconds(raw []byte) time.Duration {

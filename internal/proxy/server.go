@@ -8,7 +8,9 @@ import (
 )
 
 // fromServer carries one frame of the server down.
-func (s *session) fromServer(f wire.Frame) {
+func (s *session) fromServer(f wire.Frame) { s.fromServerIn(f, false) }
+
+func (s *session) fromServerIn(f wire.Frame, inline bool) {
 	body := f.Body()
 	m, err := wire.Scan(body)
 	switch {
@@ -23,14 +25,20 @@ func (s *session) fromServer(f wire.Frame) {
 			return
 		}
 		if d == nil {
-			s.deliver(f, change{})
+			s.deliver(c, f, change{})
 			return
 		}
 		if c == nil || c.kind != tool && c.kind != taskResult && c.kind != taskGet {
-			s.deliver(f, d(body, m))
+			s.deliver(c, f, d(body, m))
 			return
 		}
-		s.work(func() { s.deliver(f, d(body, m)) })
+		if inline {
+			s.slots <- struct{}{}
+			defer func() { <-s.slots }()
+			s.deliver(c, f, d(body, m))
+			return
+		}
+		s.work(func() { s.deliver(c, f, d(body, m)) })
 	}
 }
 
@@ -43,10 +51,13 @@ type change struct {
 	after func()
 }
 
-func (s *session) deliver(f wire.Frame, ch change) {
-	if len(ch.edits) == 0 {
+func (s *session) deliver(c *call, f wire.Frame, ch change) {
+	switch {
+	case s.hand != nil:
+		s.hand(c.rawID(), wire.Parts(f.Body(), ch.edits...)...)
+	case len(ch.edits) == 0:
 		s.sent(s.down.Forward(f))
-	} else {
+	default:
 		s.toClient(wire.Parts(f.Body(), ch.edits...)...)
 	}
 	if ch.after != nil {

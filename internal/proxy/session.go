@@ -16,6 +16,7 @@ type session struct {
 	opt  Options
 	down *wire.Writer
 	up   *upWriter
+	hand Down   // nil: down has the client's stream
 	id   string // in the ledger only
 
 	workers sync.WaitGroup
@@ -54,7 +55,7 @@ func newSession(opt Options) *session {
 	return &session{
 		opt:       opt,
 		down:      wire.NewWriter(opt.Out),
-		up:        &upWriter{Writer: wire.NewWriter(opt.Upstream.Stdin()), c: opt.Upstream.Stdin()},
+		up:        new(upWriter),
 		id:        newSessionID(),
 		slots:     make(chan struct{}, workers),
 		broken:    make(chan struct{}),
@@ -67,10 +68,25 @@ func newSession(opt Options) *session {
 // upWriter writes to the server's stdin.
 type upWriter struct {
 	*wire.Writer
-	c io.Closer
+	c    io.Closer
+	hand Up // nil: Writer has the server's stream
 }
 
 func (u *upWriter) Close() { _ = u.c.Close() }
+
+func (u *upWriter) Forward(f wire.Frame) error {
+	if u.hand != nil {
+		return u.hand(f.Body())
+	}
+	return u.Writer.Forward(f)
+}
+
+func (u *upWriter) Frame(parts ...[]byte) error {
+	if u.hand != nil {
+		return u.hand(parts...)
+	}
+	return u.Writer.Frame(parts...)
+}
 
 // add remembers a request until it is answered. An id used twice at once, which
 // no client may do, leaves the first to be answered unseen.
@@ -199,7 +215,16 @@ func (s *session) sent(err error) {
 }
 
 // toClient writes one message made of parts.
-func (s *session) toClient(parts ...[]byte) { s.sent(s.down.Frame(parts...)) }
+func (s *session) toClient(parts ...[]byte) { s.answerTo(nil, parts...) }
+
+// answerTo is toClient for the answer to the request with this raw id.
+func (s *session) answerTo(id []byte, parts ...[]byte) {
+	if s.hand != nil {
+		s.hand(id, parts...)
+		return
+	}
+	s.sent(s.down.Frame(parts...))
+}
 
 // once reports whether this is the first time for key.
 func (s *session) once(key string) bool {

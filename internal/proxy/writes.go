@@ -222,7 +222,7 @@ func (s *session) stashedFor(c *call, token, mode []byte) (stash.Entry, []byte, 
 	case err != nil:
 		s.opt.Log.Error("stash", "ref", ref, "err", err)
 		return named, nil, err
-	case entry.Tool != c.name || entry.Server != s.ledgerName():
+	case entry.Tool != c.name || entry.Server != s.ledgerNameOf(&c.toolCall):
 		return named, nil, unknown
 	}
 	return entry, original, nil

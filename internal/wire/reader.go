@@ -72,7 +72,7 @@ func (r *Reader) Next() (Frame, error) {
 		if len(bytes.TrimLeft(body, " \t\r")) == 0 {
 			continue
 		}
-		return Frame{line}, nil
+		return Frame{line: line}, nil
 	}
 }
 

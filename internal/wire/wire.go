@@ -22,22 +22,29 @@ func (s Span) Of(src []byte) []byte {
 
 // A Frame is one line of a stdio stream with its newline. The zero Frame holds
 // nothing.
-type Frame struct{ line []byte }
+type Frame struct {
+	line []byte
+	bare bool // without its newline
+}
 
 // NewFrame makes a frame of body, which must hold no newline. It copies.
 func NewFrame(body []byte) Frame {
 	line := make([]byte, 0, len(body)+1)
-	return Frame{append(append(line, body...), '\n')}
+	return Frame{line: append(append(line, body...), '\n')}
 }
+
+// BareFrame makes a frame of body, which must hold no newline if it is written
+// to a stream. It takes body over.
+func BareFrame(body []byte) Frame { return Frame{line: body, bare: true} }
 
 // Body returns the frame without its line end. It aliases the frame.
 func (f Frame) Body() []byte {
-	if len(f.line) == 0 {
-		return nil
+	if len(f.line) == 0 || f.bare {
+		return f.line
 	}
 	n := len(f.line) - 1
 	return f.line[:n:n]
 }
 
 // Len is the length of the body in bytes.
-func (f Frame) Len() int { return max(0, len(f.line)-1) }
+func (f Frame) Len() int { return len(f.Body()) }

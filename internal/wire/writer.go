@@ -23,6 +23,9 @@ const joinLimit = 64 << 10
 // Forward writes f as it came, in one write. After an error every later write
 // returns that error: half a frame may be out.
 func (w *Writer) Forward(f Frame) error {
+	if f.bare {
+		return w.Frame(f.line)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.write(f.line)

@@ -37,7 +37,7 @@ type Embedded struct {
 }
 
 type statements struct {
-	claim, get, update, beat *sql.Stmt
+	begin, commit, claim, get, update, beat *sql.Stmt
 }
 
 //go:embed schema.sql
@@ -145,6 +145,8 @@ func (j *Embedded) prepare(ctx context.Context) error {
 		to   **sql.Stmt
 		text string
 	}{
+		{&j.stmts.begin, `BEGIN IMMEDIATE`},
+		{&j.stmts.commit, `COMMIT`},
 		{&j.stmts.claim, `INSERT INTO records (hash, caller, operation, opkey, state, created, expires, lease, epoch, revision, tombstone, body)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?) ON CONFLICT (hash) DO NOTHING`},
 		{&j.stmts.get, `SELECT ` + columns + ` FROM records WHERE hash = ?`},
@@ -169,8 +171,8 @@ func (j *Embedded) Claim(ctx context.Context, r *contract.Record) (*contract.Rec
 	}
 	var had row
 	claimed := false
-	err = j.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.StmtContext(ctx, j.stmts.claim).ExecContext(ctx, c.IDHash, r.Caller, r.Operation, r.Key, r.State,
+	err = j.do(ctx, func(ctx context.Context, _ *sql.Conn) error {
+		res, err := j.stmts.claim.ExecContext(ctx, c.IDHash, r.Caller, r.Operation, r.Key, r.State,
 			nanos(r.CreatedAt), nanos(r.Expires), nanos(r.Lease), r.Epoch, body)
 		if err != nil {
 			return err
@@ -179,7 +181,7 @@ func (j *Embedded) Claim(ctx context.Context, r *contract.Record) (*contract.Rec
 		if claimed = n == 1; claimed || err != nil {
 			return err
 		}
-		return scan(tx.StmtContext(ctx, j.stmts.get).QueryRowContext(ctx, c.IDHash), &had)
+		return scan(j.stmts.get.QueryRowContext(ctx, c.IDHash), &had)
 	})
 	if err != nil {
 		return nil, false, err
@@ -203,9 +205,9 @@ func (j *Embedded) Update(ctx context.Context, r *contract.Record) error {
 		return err
 	}
 	verdict := error(nil)
-	err = j.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = j.do(ctx, func(ctx context.Context, _ *sql.Conn) error {
 		verdict = nil
-		res, err := tx.StmtContext(ctx, j.stmts.update).ExecContext(ctx, r.State, nanos(r.Expires), nanos(r.Lease), r.Epoch, body, hash, r.Revision)
+		res, err := j.stmts.update.ExecContext(ctx, r.State, nanos(r.Expires), nanos(r.Lease), r.Epoch, body, hash, r.Revision)
 		if err != nil {
 			return err
 		}
@@ -214,7 +216,7 @@ func (j *Embedded) Update(ctx context.Context, r *contract.Record) error {
 		}
 		var had row
 		verdict = contract.ErrStaleRecord
-		if err := scan(tx.StmtContext(ctx, j.stmts.get).QueryRowContext(ctx, hash), &had); err != contract.ErrNoRecord {
+		if err := scan(j.stmts.get.QueryRowContext(ctx, hash), &had); err != contract.ErrNoRecord {
 			return err
 		}
 		verdict = contract.ErrNoRecord
@@ -232,8 +234,8 @@ func (j *Embedded) Update(ctx context.Context, r *contract.Record) error {
 // Heartbeat implements contract.Store.
 func (j *Embedded) Heartbeat(ctx context.Context, id contract.ID, epoch int64, lease time.Time) error {
 	hash, moved := id.Hash(), false
-	err := j.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.StmtContext(ctx, j.stmts.beat).ExecContext(ctx, nanos(lease), hash, epoch)
+	err := j.do(ctx, func(ctx context.Context, _ *sql.Conn) error {
+		res, err := j.stmts.beat.ExecContext(ctx, nanos(lease), hash, epoch)
 		if err != nil {
 			return err
 		}
@@ -295,8 +297,8 @@ func (j *Embedded) List(ctx context.Context, f contract.Filter) ([]*contract.Rec
 
 // PutParcel implements contract.Store.
 func (j *Embedded) PutParcel(ctx context.Context, p contract.Parcel) error {
-	return j.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO parcels (id, caller, expires, data) VALUES (?, ?, ?, ?)
+	return j.do(ctx, func(ctx context.Context, on *sql.Conn) error {
+		_, err := on.ExecContext(ctx, `INSERT INTO parcels (id, caller, expires, data) VALUES (?, ?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET caller = excluded.caller, expires = excluded.expires, data = excluded.data`,
 			p.ID, p.Caller, nanos(p.Expires), p.Data)
 		return err
@@ -323,9 +325,9 @@ func (j *Embedded) Sweep(ctx context.Context, now, tombstoneUntil time.Time) (co
 	var total contract.Swept
 	for {
 		var n contract.Swept
-		err := j.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err := j.do(ctx, func(ctx context.Context, on *sql.Conn) error {
 			n = contract.Swept{}
-			return sweepTx(ctx, tx, now, tombstoneUntil, &n)
+			return sweepOn(ctx, on, now, tombstoneUntil, &n)
 		})
 		total.Tombstoned += n.Tombstoned
 		total.Removed += n.Removed
@@ -336,18 +338,18 @@ func (j *Embedded) Sweep(ctx context.Context, now, tombstoneUntil time.Time) (co
 	}
 }
 
-func sweepTx(ctx context.Context, tx *sql.Tx, now, until time.Time, n *contract.Swept) error {
-	res, err := tx.ExecContext(ctx, `DELETE FROM records WHERE tombstone = 1 AND expires > 0 AND expires <= ?`, nanos(now))
+func sweepOn(ctx context.Context, on *sql.Conn, now, until time.Time, n *contract.Swept) error {
+	res, err := on.ExecContext(ctx, `DELETE FROM records WHERE tombstone = 1 AND expires > 0 AND expires <= ?`, nanos(now))
 	if err != nil {
 		return err
 	}
 	removed, _ := res.RowsAffected()
-	if res, err = tx.ExecContext(ctx, `DELETE FROM parcels WHERE expires <= ?`, nanos(now)); err != nil {
+	if res, err = on.ExecContext(ctx, `DELETE FROM parcels WHERE expires <= ?`, nanos(now)); err != nil {
 		return err
 	}
 	parcels, _ := res.RowsAffected()
 	n.Removed, n.Parcels = int(removed), int(parcels)
-	rows, err := tx.QueryContext(ctx, `SELECT `+columns+` FROM records WHERE tombstone = 0 AND expires > 0 AND expires <= ? LIMIT ?`, nanos(now), sweepBatch)
+	rows, err := on.QueryContext(ctx, `SELECT `+columns+` FROM records WHERE tombstone = 0 AND expires > 0 AND expires <= ? LIMIT ?`, nanos(now), sweepBatch)
 	if err != nil {
 		return err
 	}
@@ -368,7 +370,7 @@ func sweepTx(ctx context.Context, tx *sql.Tx, now, until time.Time, n *contract.
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE records SET caller = '', opkey = '', tombstone = 1, expires = ?, revision = revision + 1, body = ? WHERE hash = ?`,
+		if _, err := on.ExecContext(ctx, `UPDATE records SET caller = '', opkey = '', tombstone = 1, expires = ?, revision = revision + 1, body = ? WHERE hash = ?`,
 			nanos(until), body, due[i].hash); err != nil {
 			return err
 		}
@@ -392,7 +394,7 @@ func (j *Embedded) Close() error {
 	j.close.Do(func() {
 		close(j.quit)
 		<-j.done
-		for _, s := range []*sql.Stmt{j.stmts.claim, j.stmts.get, j.stmts.update, j.stmts.beat} {
+		for _, s := range []*sql.Stmt{j.stmts.begin, j.stmts.commit, j.stmts.claim, j.stmts.get, j.stmts.update, j.stmts.beat} {
 			_ = s.Close()
 		}
 		j.closed = errors.Join(j.conn.Close(), j.write.Close(), j.read.Close())

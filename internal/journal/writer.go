@@ -9,7 +9,7 @@ import (
 // request is one write that waits for the writer.
 type request struct {
 	ctx context.Context
-	do  func(context.Context, *sql.Tx) error
+	do  func(context.Context, *sql.Conn) error
 	err chan error
 }
 
@@ -19,7 +19,7 @@ var errClosed = errors.New("journal is closed")
 // and returns once it is durable or has failed. A context that ends while f
 // waits takes it out of the queue; once begun, the answer is awaited, so that
 // the caller knows what there is.
-func (j *Embedded) do(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+func (j *Embedded) do(ctx context.Context, f func(context.Context, *sql.Conn) error) error {
 	r := &request{ctx, f, make(chan error, 1)}
 	select {
 	case <-j.quit:
@@ -112,20 +112,23 @@ func (j *Embedded) transact(batch []*request) error {
 	}
 	// Not the callers' contexts: one that ends must not undo another's write.
 	ctx := context.Background()
-	tx, err := j.conn.BeginTx(ctx, nil)
-	if err != nil {
+	if _, err := j.stmts.begin.ExecContext(ctx); err != nil {
 		return err
 	}
 	for _, r := range batch {
-		if err := r.do(ctx, tx); err != nil {
-			_ = tx.Rollback()
+		if err := r.do(ctx, j.conn); err != nil {
+			j.rollback(ctx)
 			return err
 		}
 	}
-	if err := tx.Commit(); err != nil {
-		_ = tx.Rollback()
+	if _, err := j.stmts.commit.ExecContext(ctx); err != nil {
+		j.rollback(ctx)
 		return err
 	}
 	j.commits.Add(1)
 	return nil
 }
+
+// rollback ends a transaction that failed; some failures have ended it
+// already, which is all the same.
+func (j *Embedded) rollback(ctx context.Context) { _, _ = j.conn.ExecContext(ctx, `ROLLBACK`) }

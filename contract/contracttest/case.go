@@ -2,6 +2,7 @@ package contracttest
 
 import (
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
@@ -75,12 +76,13 @@ func (c Case) Check(a Adapter) (r Result) {
 // stop is how a scene ends a case early.
 type stop struct{}
 
-// stopped catches a stop.
+// stopped catches a stop. Anything else is a face's answer that the case could
+// not stomach: a failure too.
 func (s *scene) stopped() {
 	switch x := recover(); x.(type) {
 	case nil, stop:
 	default:
-		panic(x)
+		s.failf("%v\n%s", x, debug.Stack())
 	}
 }
 

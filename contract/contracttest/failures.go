@@ -28,7 +28,7 @@ func partial(s *scene) {
 	a := p.do(OpMembers, "k1", team)
 	s.want(a, contract.Partial)
 	if a.Receipt.Effect != contract.EffectSome || a.Receipt.NextAction != contract.NextResume || len(a.Receipt.Steps) != 3 {
-		s.failf("the receipt of a partial outcome: %s", a.Raw)
+		s.fatalf("the receipt of a partial outcome: %s", a.Raw)
 	}
 	for i, status := range []contract.StepStatus{contract.StepCompleted, contract.StepRejected, contract.StepCompleted} {
 		if x := a.Receipt.Steps[i]; x.Status != status || (status == contract.StepCompleted) != (x.Result != nil) {

@@ -1,0 +1,57 @@
+package contracttest
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestBroken holds the suite itself: over each broken face the cases that it
+// breaks fail, and there is no case without such a face.
+func TestBroken(t *testing.T) {
+	byID := map[string]Case{}
+	for _, c := range Cases() {
+		if byID[c.ID].ID != "" {
+			t.Errorf("two cases are called %s", c.ID)
+		}
+		byID[c.ID] = c
+	}
+	covered := map[string]bool{}
+	for _, b := range Broken() {
+		t.Run(b.Name, func(t *testing.T) {
+			a := b.Wrap(Go(memories(), true))
+			for _, id := range b.Fails {
+				covered[id] = true
+				c, ok := byID[id]
+				if !ok {
+					t.Fatalf("there is no case %s", id)
+				}
+				r := c.Check(a)
+				if len(r.Failures) == 0 {
+					t.Errorf("%s (%s) passes over a face that %s (%s) %s", id, c.Title, b.Name, b.Rule, r.Skipped)
+					continue
+				}
+				t.Logf("%s fails: %.160s", id, r.Failures[0])
+			}
+		})
+	}
+	for id := range byID {
+		if !covered[id] {
+			t.Errorf("no broken face fails %s", id)
+		}
+	}
+}
+
+func TestCasesAreComplete(t *testing.T) {
+	var ids []string
+	for _, c := range Cases() {
+		ids = append(ids, c.ID)
+	}
+	for prefix, n := range map[string]int{"M": 24, "Q": 15, "A": 5} {
+		for i := 1; i <= n; i++ {
+			id := prefix + string(rune('0'+i/10)) + string(rune('0'+i%10))
+			if !slices.Contains(ids, id) {
+				t.Errorf("there is no case %s", id)
+			}
+		}
+	}
+}

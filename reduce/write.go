@@ -49,7 +49,7 @@ func (j *job) confirm() {
 		return
 	}
 	out, ok := c.envelope(inner, v)
-	if !ok && j.slotRef == "" {
+	if !ok && j.slotRef == "" && v.Exists() {
 		// Nothing could be fetched and not everything be named: the full result,
 		// whatever the cap (RED-34).
 		j.whole = true

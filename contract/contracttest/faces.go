@@ -25,7 +25,7 @@ var faceCases = []Case{
 func equalReceipts(s *scene) {
 	p, q := s.open(alice), s.open(alice)
 	s.put("c", 70)
-	s.Upstream.Script(upstream.Fault{LoseAnswer: true})
+	s.Upstream.Script(upstream.Fault{On: upstream.OnBody(func(b []byte) bool { return bytes.Contains(b, []byte(`"name":"b"`)) }), LoseAnswer: true})
 	for _, a := range []Answer{
 		p.do(OpCreate, "k1", params("name", "<&> ü \u2028", "amount", json.Number("9007199254740993"))),
 		q.get(OpCreate, "k1"),
@@ -136,7 +136,7 @@ func announced(s *scene) {
 		s.Upstream.Script(upstream.Fault{Before: func(upstream.Arrival) {
 			select {
 			case seen = <-shown:
-			case <-time.After(patience / 3):
+			case <-time.After(patience / 10):
 			}
 		}})
 		a := p.call(Call{Verb: VerbDo, Operation: OpCreate, Key: key, Params: params("name", "a"+key),

@@ -4,7 +4,8 @@
 //
 // [Compile] a [Rule] once, then call [Reducer.Reduce] with each result. What
 // was cut is named in the result's own text, and [Reducer.Expand] gets any
-// part of the original back.
+// part of the original back. [Confirm] is for servers that answer writes of
+// their own: it makes a short confirmation of what they would echo.
 package reduce
 
 import (

@@ -162,6 +162,7 @@ func want(t *testing.T, r *contract.Receipt, err error, outcome contract.Outcome
 	if r == nil {
 		t.Fatalf("no receipt; error %v", err)
 	}
+	checkReceipt(t, r)
 	if r.Outcome != outcome || r.Effect != effect || r.NextAction != next {
 		t.Errorf("receipt is %s, %s, %s (%s: %s), want %s, %s, %s", r.Outcome, r.Effect, r.NextAction, r.Reason, r.Message, outcome, effect, next)
 	}

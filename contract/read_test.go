@@ -23,6 +23,7 @@ func complete(t *testing.T, r *contract.Receipt, err error, examined, pages int,
 
 func incomplete(t *testing.T, r *contract.Receipt, err error, reason string, examined int) {
 	t.Helper()
+	checkReceipt(t, r)
 	if r.Outcome != contract.Partial || r.Complete || r.Reason != reason || r.RecordsExamined != examined || r.ExitCode() != contract.ExitIncomplete {
 		t.Errorf("receipt %s, want %s after %d records", r.JSON(), reason, examined)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spillway-mcp/spillway/contract"
 	"github.com/spillway-mcp/spillway/internal/ledger"
 	"github.com/spillway-mcp/spillway/internal/stash"
 )
@@ -62,6 +63,7 @@ func TestJSONFieldsAreDocumented(t *testing.T) {
 	}
 	for _, v := range []any{
 		dryRun{}, checked{}, explained{}, stashEntry{}, stash.GCReport{}, ledger.Report{}, ledger.Line{}, benchReport{}, writesReport{}, build{},
+		contract.Receipt{}, contract.Preview{}, opListed{}, opRecord{}, opSwept{},
 	} {
 		for _, name := range jsonFields(reflect.TypeOf(v), nil) {
 			if !documented[name] {

@@ -90,7 +90,9 @@ func newOpJournalList(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List your operations, the newest last",
-		Args:  argCount(0, 0),
+		Long: `List your operations, the newest last. A state is pending, unknown, completed,
+rejected, partial or absent; absent is what was proven not to have happened.`,
+		Args: argCount(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f := contract.Filter{Operation: operation, Tombstones: tombstones, Limit: limit}
 			for _, st := range states {
@@ -107,7 +109,7 @@ func newOpJournalList(s streams) *cobra.Command {
 	}
 	o.flags(cmd, "print one JSON array")
 	cmd.Flags().StringVar(&operation, "operation", "", "only those of the operation `NAME`")
-	cmd.Flags().StringSliceVar(&states, "state", nil, "only those in a `STATE`: pending, unknown, completed, rejected, partial, absent")
+	cmd.Flags().StringSliceVar(&states, "state", nil, "only those in a `STATE`, such as unknown")
 	cmd.Flags().BoolVar(&tombstones, "tombstones", false, "list what is past retention too")
 	cmd.Flags().IntVar(&limit, "limit", 1000, "at most `N` of them")
 	return cmd

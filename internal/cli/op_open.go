@@ -11,6 +11,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,9 @@ import (
 	"github.com/spillway-mcp/spillway/internal/config"
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/operation"
+	"github.com/spillway-mcp/spillway/internal/operation/mcpface"
 	"github.com/spillway-mcp/spillway/internal/operation/servers"
+	"github.com/spillway-mcp/spillway/internal/proxy"
 	"github.com/spillway-mcp/spillway/internal/stash"
 	"github.com/spillway-mcp/spillway/internal/upstream"
 	"github.com/spillway-mcp/spillway/internal/yamlpos"
@@ -45,17 +48,15 @@ func operationsFlag(cmd *cobra.Command, to *config.Flags) {
 // operations are what runs the operations of a configuration.
 type operations struct {
 	client *contract.Client
+	sealer *contract.Sealer
 	set    *operation.Set
 	pool   *servers.Pool
-	stash  *stash.Store
 	store  contract.Store
 }
 
+// Close ends the servers and closes the journal.
 func (o *operations) Close() {
 	o.pool.Close()
-	if o.stash != nil {
-		o.stash.Close()
-	}
 	o.store.Close()
 }
 
@@ -105,7 +106,10 @@ func withOperations(ctx context.Context, s streams, o opOptions, do func(context
 	if err != nil {
 		return opFileError(err)
 	}
-	ops, err := openOperations(c, s, newLog(s.Err, slog.LevelWarn))
+	log := newLog(s.Err, slog.LevelWarn)
+	originals := &lateStash{open: func() (*stash.Store, error) { return openStash(c, log) }}
+	defer originals.Close()
+	ops, err := openOperations(c, s, log, originals)
 	if err != nil {
 		return opFileError(err)
 	}
@@ -113,38 +117,74 @@ func withOperations(ctx context.Context, s streams, o opOptions, do func(context
 	return do(ctx, ops)
 }
 
-// openOperations opens what the operations of a configuration need. A journal
-// that cannot be opened refuses every mutation (C-10); reads go on.
-func openOperations(c *config.Config, s streams, log *slog.Logger) (*operations, error) {
+// openOperations opens what the operations of a configuration need; pages are
+// kept in originals, which may be nil. A journal that cannot be opened refuses
+// every mutation (C-10); reads go on.
+func openOperations(c *config.Config, s streams, log *slog.Logger, originals keeper) (*operations, error) {
 	ops := &operations{pool: servers.New(serverStarter(c, s))}
 	set, err := readOperations(c, ops.pool)
 	if err != nil {
 		return nil, err
 	}
 	ops.set = set
-	var sealer *contract.Sealer
-	if ops.store, sealer, err = openJournal(c.Journal); err != nil {
+	if ops.store, ops.sealer, err = openJournal(c.Journal); err != nil {
 		log.Warn("the journal cannot be opened, so no mutation is submitted", "error", err)
 		ops.store = noJournal{err}
+		if ops.sealer, err = contract.NewSealer(); err != nil {
+			return nil, err
+		}
 	}
 	opt := contract.Options{
-		Store: ops.store, Sealer: sealer, Caller: localCaller(), Log: log, Definitions: set.Definitions,
+		Store: ops.store, Sealer: ops.sealer, Caller: localCaller(), Log: log, Definitions: set.Definitions,
 	}
-	if ops.stash, err = openStash(c, log); err != nil {
-		log.Warn("the stash cannot be opened, so no evidence is kept", "error", err)
-		ops.stash = nil
-	} else {
-		opt.Evidence = evidenceIn(ops.stash)
+	if originals != nil {
+		opt.Evidence = evidenceIn(originals)
 	}
-	if ops.client, err = contract.New(opt); err != nil {
+	if ops.client, err = contract.New(opt); err != nil { // a definition twice
 		ops.Close()
 		return nil, err
 	}
 	return ops, nil
 }
 
+// face shows the operations as tools.
+func (o *operations) face() (*mcpface.Face, error) {
+	return mcpface.New(mcpface.Options{Client: o.client, Sealer: o.sealer, Name: proxy.ToolName})
+}
+
+// keeper keeps originals: a stash.
+type keeper interface {
+	Put(context.Context, stash.Entry, []byte) error
+}
+
+// lateStash opens a stash when something is put in.
+type lateStash struct {
+	open  func() (*stash.Store, error)
+	mu    sync.Mutex
+	store *stash.Store
+}
+
+func (l *lateStash) Put(ctx context.Context, e stash.Entry, original []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.store == nil {
+		store, err := l.open()
+		if err != nil {
+			return err
+		}
+		l.store = store
+	}
+	return l.store.Put(ctx, e, original)
+}
+
+func (l *lateStash) Close() {
+	if l.store != nil {
+		l.store.Close()
+	}
+}
+
 // evidenceIn keeps pages under refs that reducer_expand and stash expand read (C-08).
-func evidenceIn(store *stash.Store) func(context.Context, string, string, []byte) (string, error) {
+func evidenceIn(store keeper) func(context.Context, string, string, []byte) (string, error) {
 	return func(ctx context.Context, caller, name string, page []byte) (string, error) {
 		result := textResult(page)
 		ref, canonical, err := reduce.Ref(result)

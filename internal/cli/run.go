@@ -53,6 +53,7 @@ for what this process ends with.`,
 	}
 	configFlag(cmd, &o.files)
 	rulesFlag(cmd, &o.files)
+	operationsFlag(cmd, &o.files)
 	cmd.Flags().StringVar(&o.server, "server", "", "`NAME` of the server in the rules; without it, the one it gives itself")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "talk more on stderr")
 	return cmd
@@ -110,6 +111,22 @@ func runRun(ctx context.Context, s streams, o runOptions, command []string) erro
 	}
 	if store != nil { // a nil *stash.Store in the interface would not be nil
 		opt.Stash = store
+	}
+	if c.Operations != "" {
+		var originals keeper
+		if store != nil {
+			originals = store
+		}
+		ops, err := openOperations(c, s, log, originals)
+		if err != nil {
+			child.Stop()
+			return fileError(err)
+		}
+		defer ops.Close()
+		if opt.Operations, err = ops.face(); err != nil {
+			child.Stop()
+			return err
+		}
 	}
 	return runEnd(ctx, proxy.Serve(ctx, opt))
 }

@@ -36,6 +36,7 @@ type call struct {
 	hasCursor  bool
 	taskID     string // of tasks/result and tasks/get
 	listChange bool   // a listen that asked for changes of the tool list
+	stop       func() // of an operation: ends it
 }
 
 // rawID is the id as the client wrote it; nil of no call.

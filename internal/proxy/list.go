@@ -89,6 +89,10 @@ func (s *session) list(c *call, body []byte, m wire.Message) change {
 			kept = append(kept, []byte(expandDefinition))
 			changed = true
 		}
+		if own := s.listOperations(c); len(own) > 0 {
+			kept = append(kept, own...)
+			changed = true
+		}
 	} else if t.expand == unknown {
 		t.expand = no
 	}

@@ -62,6 +62,8 @@ type Options struct {
 	Rules        func() *rules.Set // the rules of this moment
 	RulesChanged <-chan struct{}   // one value a change of them
 
+	Operations Operations // nil: none
+
 	Stash        Stash
 	Caller       string // who owns what this session stashes, such as "local:1000"
 	Expand       bool   // list reducer_expand

@@ -30,6 +30,10 @@ func (s *session) callTool(c *call, body []byte, m wire.Message) (edits []wire.E
 		s.expandFor(c, args)
 		return nil, false
 	}
+	if s.operationServed(name) {
+		s.operate(c, name, body, m)
+		return nil, false
+	}
 	set, info := s.lookUp(c, name)
 	if info.name != name {
 		edits = []wire.Edit{{Span: nameSp, With: jsontape.AppendQuote(nil, info.name)}}

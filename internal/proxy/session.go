@@ -125,6 +125,9 @@ func (s *session) cancel(key wire.IDKey) {
 		return
 	}
 	c.cancelled = true
+	if c.stop != nil {
+		c.stop()
+	}
 	s.cancelled = append(s.cancelled, c)
 	if len(s.cancelled) > maxCancelled {
 		oldest := s.cancelled[0]

@@ -1,0 +1,118 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"sync"
+
+	"github.com/spillway-mcp/spillway/contract"
+	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/operation/mcpface"
+	"github.com/spillway-mcp/spillway/internal/wire"
+)
+
+// Operations are tools that Spillway answers itself, beside the server's: a
+// [mcpface.Face]. The server's tool wins where both have a name.
+type Operations interface {
+	List(modern bool) [][]byte
+	Has(name string) bool
+	Names() []string
+	Call(ctx context.Context, c mcpface.Call) []byte
+}
+
+// listOperations returns the operations' entries for a list whose other tools
+// are those in t.taken. The session's lock is held.
+func (s *session) listOperations(c *call) [][]byte {
+	if s.opt.Operations == nil {
+		return nil
+	}
+	var all [][]byte
+	for _, entry := range s.opt.Operations.List(c.modern) {
+		name := wire.Text(wire.Member(entry, wire.Span{End: len(entry)}, "name").Of(entry))
+		if _, taken := s.tools.taken[name]; taken {
+			if s.once("operation " + name) {
+				s.opt.Log.Error("operation not listed: the server has a tool of its name", "tool", name)
+			}
+			continue
+		}
+		all = append(all, entry)
+	}
+	return all
+}
+
+// operationServed reports whether a call is for an operation.
+func (s *session) operationServed(name string) bool {
+	if s.opt.Operations == nil || !s.opt.Operations.Has(name) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tools.tools != nil {
+		_, theirs := s.tools.tools[name]
+		return !theirs
+	}
+	_, theirs := s.own.tools[name]
+	return !theirs
+}
+
+// operate runs an operation beside the pump. The client's cancellation reaches
+// it: what was submitted by then is unknown or completed, never rejected
+// (C-23).
+func (s *session) operate(c *call, name string, body []byte, m wire.Message) {
+	meta := wire.Member(body, m.Params, "_meta")
+	in := mcpface.Call{
+		Caller: s.opt.Caller, Tool: name, Modern: c.modern,
+		Arguments: bytes.Clone(wire.Member(body, m.Params, "arguments").Of(body)),
+		Meta:      bytes.Clone(meta.Of(body)),
+		State:     wire.Text(wire.Member(body, m.Params, "requestState").Of(body)),
+		Responses: bytes.Clone(wire.Member(body, m.Params, "inputResponses").Of(body)),
+		Progress:  s.progress(bytes.Clone(wire.Member(body, meta, "progressToken").Of(body))),
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c.stop, c.name = cancel, name
+	s.add(c)
+	s.workers.Go(func() {
+		defer cancel()
+		done := make(chan struct{})
+		defer close(done)
+		go func() {
+			select {
+			case <-s.ended:
+				cancel()
+			case <-done:
+			}
+		}()
+		result := s.opt.Operations.Call(ctx, in)
+		if s.take(c.key) == nil || c.cancelled {
+			s.accountStopped(c)
+			return
+		}
+		s.answer(c, result)
+		s.account(func(l *ledger.Line) {
+			l.Event, l.Outcome, l.Tool = ledger.EventCall, ledger.OutcomePassed, name
+			if failed, _ := verdict(result); failed {
+				l.Event, l.Outcome = ledger.EventError, ledger.OutcomeError
+			}
+			same(l, s.view(result))
+			s.timing(l, c)
+		})
+	})
+}
+
+// progress tells the client of each page, if it asked to be told.
+func (s *session) progress(token []byte) func(contract.Progress) {
+	if len(token) == 0 {
+		return nil
+	}
+	var mu sync.Mutex
+	return func(p contract.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		b := append([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`), token...)
+		b = strconv.AppendInt(append(b, `,"progress":`...), int64(p.Pages), 10)
+		b = append(b, `,"message":"`...)
+		b = strconv.AppendInt(b, int64(p.RecordsExamined), 10)
+		s.toClient(append(b, ` records examined"}}`...))
+	}
+}

@@ -73,8 +73,8 @@ func (t *fieldTree) find(key jsontape.Value) *fieldTree {
 
 // appendSelected appends the members of the object v that t selects and skip
 // does not hold, each followed by a comma, in v's order; of duplicates the
-// last. It also counts the scalars it wrote.
-func (t *fieldTree) appendSelected(dst []byte, v jsontape.Value, skip jsontape.Value) (out []byte, leaves int) {
+// last.
+func (t *fieldTree) appendSelected(dst []byte, v jsontape.Value, skip jsontape.Value) []byte {
 	for it := v.Iter(); it.Next(); {
 		key, val := it.Key(), it.Value()
 		node := t.find(key)
@@ -88,7 +88,6 @@ func (t *fieldTree) appendSelected(dst []byte, v jsontape.Value, skip jsontape.V
 		if node.leaf {
 			dst = append(append(dst, key.Raw()...), ':')
 			dst = append(val.AppendCompact(dst), ',')
-			leaves += countLeaves(val)
 			continue
 		}
 		if val.Kind() != jsontape.Object {
@@ -97,17 +96,15 @@ func (t *fieldTree) appendSelected(dst []byte, v jsontape.Value, skip jsontape.V
 		mark := len(dst)
 		dst = append(append(dst, key.Raw()...), ':', '{')
 		inner := len(dst)
-		var n int
-		dst, n = node.appendSelected(dst, val, jsontape.Value{})
+		dst = node.appendSelected(dst, val, jsontape.Value{})
 		if len(dst) == inner {
 			dst = dst[:mark]
 			continue
 		}
 		dst[len(dst)-1] = '}'
 		dst = append(dst, ',')
-		leaves += n
 	}
-	return dst, leaves
+	return dst
 }
 
 // protected reports whether a member is never cut: a small scalar under an
@@ -122,15 +119,21 @@ func (t *fieldTree) protected(key, val jsontape.Value) bool {
 
 // countLeaves returns how many scalars other than null v holds.
 func countLeaves(v jsontape.Value) int {
-	if !v.IsContainer() {
-		if v.Exists() && v.Kind() != jsontape.Null {
-			return 1
-		}
-		return 0
-	}
 	n := 0
-	for it := v.Iter(); it.Next(); {
-		n += countLeaves(it.Value())
-	}
+	eachLeaf(v, func([]byte) bool { n++; return true })
 	return n
+}
+
+// eachLeaf calls f with the bytes of every scalar other than null in v, until
+// f returns false; it reports whether it never did.
+func eachLeaf(v jsontape.Value, f func([]byte) bool) bool {
+	if !v.IsContainer() {
+		return !v.Exists() || v.Kind() == jsontape.Null || f(v.Raw())
+	}
+	for it := v.Iter(); it.Next(); {
+		if !eachLeaf(it.Value(), f) {
+			return false
+		}
+	}
+	return true
 }

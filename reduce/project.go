@@ -44,12 +44,43 @@ func (r *Reducer) project(payload jsontape.Value) (*projection, fault) {
 	if why := p.checkFields(r, payload); why != "" {
 		return nil, why
 	}
-	leaves := 0
 	if payload.Kind() == jsontape.Object {
-		p.always, leaves = r.always.appendSelected(nil, payload, p.produced())
+		p.always = r.always.appendSelected(nil, payload, p.produced())
 	}
-	p.lossy = len(p.dropped) > 0 || countLeaves(p.top)+leaves < countLeaves(payload)
+	p.lossy = len(p.dropped) > 0 || p.selects(r) || r.keep.ForgetsNames() || !p.holdsLeavesOf(payload)
 	return p, ""
+}
+
+// selects reports that there are fewer rows than in the original, or others.
+func (p *projection) selects(r *Reducer) bool {
+	return r.shape.Projected && p.base.Kind() == jsontape.Array && p.top.Len() != p.base.Len()
+}
+
+// holdsLeavesOf reports whether every scalar of the payload but for null is in
+// the kept value or in what always added, as often as in the payload. A count
+// alone would take a literal, or a field that was selected twice, for another
+// that is gone.
+func (p *projection) holdsLeavesOf(payload jsontape.Value) bool {
+	var always jsontape.Value
+	if n := len(p.always); n > 0 {
+		d, err := jsontape.Parse(append(append([]byte{'{'}, p.always[:n-1]...), '}'))
+		if err != nil {
+			return false
+		}
+		always = d.Root()
+	}
+	if countLeaves(p.top)+countLeaves(always) < countLeaves(payload) {
+		return false
+	}
+	have := make(map[string]int)
+	add := func(leaf []byte) bool { have[string(leaf)]++; return true }
+	eachLeaf(p.top, add)
+	eachLeaf(always, add)
+	return eachLeaf(payload, func(leaf []byte) bool {
+		n := have[string(leaf)]
+		have[string(leaf)] = n - 1
+		return n > 0
+	})
 }
 
 // produced is the object whose members always must not overwrite: the kept
@@ -129,7 +160,7 @@ func (p *projection) checkFields(r *Reducer, payload jsontape.Value) fault {
 	}
 	if plain {
 		p.dropped = droppedNames(rows, used, func(key jsontape.Value) bool {
-			return !r.shape.Projected && r.always.find(key) != nil
+			return !r.shape.Projected && r.always.find(key) != nil && !p.top.Get(key.Str()).Exists()
 		})
 	}
 	return ""

@@ -115,6 +115,9 @@ func (c *Client) read(ctx context.Context, def *Definition, call Call, caller, k
 	if e := c.authorize(ctx, Access{Action: action, Caller: caller, Operation: def.ID(), Effects: Reads, Key: r.in.Key, Target: r.in.Target, Params: params}); e != nil {
 		return fail(e)
 	}
+	if call.Evidence && c.opt.Evidence == nil {
+		return fail(&Error{Kind: ErrInvalid, Reason: ReasonInvalid, Message: "evidence is not kept here"})
+	}
 	if def.planUsesParams() {
 		if r.plan, err = def.compilePlan(params); err != nil {
 			return fail(&Error{Kind: ErrInvalid, Reason: ReasonInvalid, Message: err.Error(), Err: err})
@@ -315,9 +318,6 @@ func (r *reading) after(root jsontape.Value) (next *string, end, ok bool) {
 }
 
 func (r *reading) keep(ctx context.Context, page []byte) error {
-	if r.c.opt.Evidence == nil {
-		return nil
-	}
 	ref, err := r.c.opt.Evidence(ctx, r.in.Caller, r.def.ID(), page)
 	if err == nil {
 		r.st.Evidence = append(r.st.Evidence, ref)

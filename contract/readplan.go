@@ -83,7 +83,9 @@ func (d *Definition) compilePlan(params []byte) (*readPlan, error) {
 	if params == nil {
 		params = []byte("{}")
 	}
-	prefix := "let $params = `" + strings.ReplaceAll(string(params), "`", "\\`") + "` in ("
+	// In JSON a backtick stands in strings alone, and never behind a backslash
+	// of its own.
+	prefix := "let $params = `" + strings.ReplaceAll(string(params), "`", `\u0060`) + "` in ("
 	s := d.spec.Read
 	p := &readPlan{spec: s}
 	var fail error

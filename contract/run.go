@@ -221,6 +221,9 @@ func (m *mutation) submit(ctx context.Context, u *StepRecord) {
 		u.Reason, u.Message = f.Reason, failureText(f)
 		if refused && !inDoubt {
 			u.Status = StepRejected
+			if f.Stale {
+				setDefault(&u.Reason, ReasonPrecondition)
+			}
 			setDefault(&u.Reason, ReasonUpstream)
 		} else {
 			u.Status = StepUnknown

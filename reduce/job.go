@@ -19,11 +19,12 @@ type job struct {
 	content, structured jsontape.Value
 	blocks              []*block
 	units               []*unit
-	stripped            []strippedFact // out of blocks and of nothing else
-	strippedIn          []strippedFact // out of structuredContent
-	binary              int            // bytes of binary data in the blocks as they came
-	textLens            []int          // of the blocks as they came
-	decoded             []byte         // holds the texts that have escapes
+	stripped            []strippedFact         // out of blocks that are not JSON
+	strippedText        map[int][]strippedFact // out of JSON in text blocks, by index
+	strippedIn          []strippedFact         // out of structuredContent
+	binary              int                    // bytes of binary data in the blocks as they came
+	textLens            []int                  // of the blocks as they came
+	decoded             []byte                 // holds the texts that have escapes
 
 	slotRef   string // the ref as a token, where this caller can send one back
 	envelope  bool
@@ -158,7 +159,8 @@ func (j *job) stripBinary() error {
 	doc := []byte(`{"content":`)
 	blocks, inBlocks := doc, false
 	if j.content.Kind() == jsontape.Array {
-		blocks, inBlocks = s.appendBlocks(doc, j.content)
+		j.strippedText = make(map[int][]strippedFact)
+		blocks, inBlocks = s.appendBlocks(doc, j.content, j.strippedText)
 	} else {
 		blocks = append(doc, "null"...)
 	}
@@ -173,7 +175,7 @@ func (j *job) stripBinary() error {
 		return nil
 	}
 	for _, b := range j.blocks {
-		if _, data := s.blockBinary(b.v); data.Exists() {
+		if _, data := s.blockBinary(b.v); data.Exists() && !b.user {
 			j.binary += len(data.Raw())
 		}
 	}
@@ -252,7 +254,7 @@ func (j *job) toldInside() bool {
 		return false
 	}
 	u := j.units[0]
-	return u.inside && u.json && u.changed && len(u.blocks) > 0 && len(j.strippedIn) >= len(j.stripped)
+	return u.inside && u.changed && len(u.blocks) > 0 && len(j.strippedIn) >= len(j.stripped)
 }
 
 // insideNote is the note of a structuredContent that no text block repeats: it

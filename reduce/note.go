@@ -27,6 +27,7 @@ type facts struct {
 	isText    bool
 	several   bool // of several payloads, so that a block has to be named
 	compacted bool // only white space between tokens is gone
+	blockless bool // it stands in no block, so that no block number gets it
 }
 
 // rowFact counts one row array; name is "" where it is the only one.
@@ -246,7 +247,7 @@ func (f *facts) pointer(ref, tool string) string {
 		how = "a query"
 	case len(f.rows) > 0 && !f.aligned:
 		how = "a query (row ranges count the original's rows)"
-	case len(f.rows) == 0 && len(f.stripped) > 0:
+	case len(f.rows) == 0 && len(f.stripped) > 0 && !f.blockless:
 		how = "a block number"
 	case len(f.rows) == 0:
 		how = "a field list or query"

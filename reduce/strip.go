@@ -2,6 +2,7 @@ package reduce
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 )
@@ -26,7 +27,11 @@ func (s *stripper) appendValue(dst []byte, v jsontape.Value) ([]byte, bool) {
 func (s *stripper) holds(v jsontape.Value) bool {
 	switch v.Kind() {
 	case jsontape.String:
-		return s.set.base64 && holdsBase64(v.StrBytes(nil))
+		text := v.StrBytes(nil)
+		if s.set.base64 && holdsBase64(text) {
+			return true
+		}
+		return slices.ContainsFunc(jsonIn(text), s.holds)
 	case jsontape.Array, jsontape.Object:
 		if _, data := s.binary(v); data.Exists() {
 			return true
@@ -62,10 +67,12 @@ func (s *stripper) binary(v jsontape.Value) (mediaType string, data jsontape.Val
 func (s *stripper) write(dst []byte, v jsontape.Value) []byte {
 	switch v.Kind() {
 	case jsontape.String:
-		if s.set.base64 {
-			if text := v.StrBytes(nil); holdsBase64(text) {
-				return jsontape.AppendQuote(dst, s.replaceBase64(text))
-			}
+		text := v.StrBytes(nil)
+		if out, ok := s.inJSON(text); ok {
+			return jsontape.AppendQuote(dst, out)
+		}
+		if s.set.base64 && holdsBase64(text) {
+			return jsontape.AppendQuote(dst, s.replaceBase64(text))
 		}
 		return append(dst, v.Raw()...)
 	case jsontape.Array, jsontape.Object:
@@ -87,6 +94,39 @@ func (s *stripper) write(dst []byte, v jsontape.Value) []byte {
 		dst = append(dst, ',')
 	}
 	return closeContainer(dst, object)
+}
+
+// inJSON replaces what is binary inside a text that is JSON, or lines of it,
+// and reports whether there was any; what is written has no layout.
+func (s *stripper) inJSON(text []byte) ([]byte, bool) {
+	values := jsonIn(text)
+	if !slices.ContainsFunc(values, s.holds) {
+		return nil, false
+	}
+	out := make([]byte, 0, len(text))
+	for i, v := range values {
+		if i > 0 {
+			out = append(out, '\n')
+		}
+		if s.holds(v) {
+			out = s.write(out, v)
+		} else {
+			out = v.AppendCompact(out)
+		}
+	}
+	return out, true
+}
+
+// jsonIn reads a text that is one JSON object or array, or NDJSON; none where
+// it is neither.
+func jsonIn(text []byte) []jsontape.Value {
+	if d, ok := isJSONContainer(text); ok {
+		return []jsontape.Value{d.Root()}
+	}
+	if d, ok := jsonLines(text); ok {
+		return d.Root().Elements(nil)
+	}
+	return nil
 }
 
 // marker books one replacement and returns its text.
@@ -159,29 +199,55 @@ func (s *stripper) replaceBase64(text []byte) []byte {
 }
 
 // appendBlocks writes the content array with its binary blocks replaced by
-// text blocks; the other members of a block that say whom it is for stay.
-func (s *stripper) appendBlocks(dst []byte, content jsontape.Value) ([]byte, bool) {
+// text blocks; the other members of a block that say whom it is for stay. What
+// goes out of a JSON text is booked under the block's index in inText.
+func (s *stripper) appendBlocks(dst []byte, content jsontape.Value, inText map[int][]strippedFact) ([]byte, bool) {
 	changed := false
 	dst = append(dst, '[')
+	i := -1
 	for it := content.Iter(); it.Next(); {
+		i++
 		b := it.Value()
 		media, data := s.blockBinary(b)
+		text := b.Get("text")
+		if b.Get("type").Is("resource") {
+			text = b.Lookup("resource", "text")
+		}
 		switch {
+		case forUserOnly(b.Lookup("annotations", "audience")):
+			dst = append(dst, b.Raw()...)
 		case data.Exists():
 			changed = true
 			dst = append(dst, `{"type":"text","text":`...)
 			dst = jsontape.AppendQuote(dst, s.marker(media, decodedLen(data.StrBytes(nil))))
 			dst = appendMember(dst, "annotations", b.Get("annotations"))
 			dst = append(appendMember(dst, "_meta", b.Get("_meta")), '}')
-		case s.set.base64 && b.Get("type").Is("text") && holdsBase64(b.Get("text").StrBytes(nil)):
+		case text.Kind() == jsontape.String && s.holds(text):
 			changed = true
-			dst = s.write(dst, b)
+			before := s.cut
+			s.cut = nil
+			dst = s.writeText(dst, b, text)
+			if b.Get("type").Is("text") && len(jsonIn(text.StrBytes(nil))) > 0 {
+				inText[i] = s.cut
+				s.cut = before
+			} else {
+				s.cut = append(before, s.cut...)
+			}
 		default:
 			dst = append(dst, b.Raw()...)
 		}
 		dst = append(dst, ',')
 	}
 	return closeContainer(dst, false), changed
+}
+
+// writeText writes a block with the binary in its text replaced.
+func (s *stripper) writeText(dst []byte, b, text jsontape.Value) []byte {
+	base, _ := b.Span()
+	from, to := text.Span()
+	dst = append(dst, b.Raw()[:from-base]...)
+	dst = s.write(dst, text)
+	return append(dst, b.Raw()[to-base:]...)
 }
 
 // blockBinary returns what a content block holds that is to be replaced.

@@ -265,7 +265,7 @@ const notJSON fault = "the text is not JSON"
 
 // facts are what the note says of u as it is now.
 func (u *unit) facts() facts {
-	f := facts{stripped: u.stripped()}
+	f := facts{stripped: u.stripped(), blockless: len(u.blocks) == 0}
 	if !u.json {
 		f.bytes, f.isText = u.wholeLen(), true
 		if u.cutOf.cut {
@@ -313,5 +313,5 @@ func (u *unit) stripped() []strippedFact {
 	if u.inside {
 		return u.j.strippedIn
 	}
-	return nil
+	return u.j.strippedText[u.blocks[0]]
 }

@@ -27,8 +27,10 @@ func newCheck(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [--live] [FILE] [-- COMMAND [ARG...]]",
 		Short: "Check a rules file, and with --live how it fits a server",
-		Long: `Check a rules file, or without FILE the configuration and its rules. All faults
-are printed with file, line and column. Nothing is started.
+		Long: `Check a rules file or an operations file, or without FILE the configuration, its
+rules and its operations. All faults are printed with file, line and column.
+Nothing is started. Of a mutation it says what leaving out a classification or
+a reconcile means.
 
 With --live the server is started too, by COMMAND or by its entry in the
 configuration (--server), and its tools are listed, not called: which rules
@@ -71,12 +73,13 @@ type checked struct {
 	Warnings []yamlpos.Error `json:"warnings"`
 	Live     *live           `json:"live"`
 
-	set *rules.Set
+	set        *rules.Set
+	operations int
 }
 
 type checkedFile struct {
 	File string `json:"file"`
-	Kind string `json:"kind"` // "rules" or "config"
+	Kind string `json:"kind"` // "rules", "config" or "operations"
 }
 
 func runCheck(ctx context.Context, s streams, o checkOptions, files, command []string) error {
@@ -90,7 +93,11 @@ func runCheck(ctx context.Context, s streams, o checkOptions, files, command []s
 	}
 	c := &checked{Files: []checkedFile{}, Problems: []yamlpos.Error{}, Warnings: []yamlpos.Error{}}
 	if len(files) == 1 {
-		o.files.Rules = files[0]
+		if isOperations(files[0]) {
+			o.files.Operations = files[0]
+		} else {
+			o.files.Rules = files[0]
+		}
 	}
 	config, err := c.read(o.files)
 	if err != nil {
@@ -135,13 +142,13 @@ func (c *checked) read(f config.Flags) (*config.Config, error) {
 	var faults yamlpos.Errors
 	if errors.As(err, &faults) {
 		c.Problems = append(c.Problems, faults...)
-		return cfg, nil
+		return cfg, c.readOperations(cfg)
 	}
 	if err != nil {
 		return nil, err
 	}
 	c.Warnings = append(c.Warnings, c.set.Warnings()...)
-	return cfg, nil
+	return cfg, c.readOperations(cfg)
 }
 
 func (c *checked) write(w io.Writer) error {
@@ -163,6 +170,13 @@ func (c *checked) write(w io.Writer) error {
 		fmt.Fprintf(&b, "%s: no faults", strings.Join(names, ", "))
 		if n := len(c.set.Servers()); n > 0 {
 			fmt.Fprintf(&b, "; rules for %s", strings.Join(c.set.Servers(), ", "))
+		}
+		switch c.operations {
+		case 0:
+		case 1:
+			b.WriteString("; 1 operation")
+		default:
+			fmt.Fprintf(&b, "; %d operations", c.operations)
 		}
 		b.WriteString("\n")
 	}

@@ -5,8 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 
 	"github.com/spillway-mcp/spillway/contract"
 	"github.com/spillway-mcp/spillway/internal/jmespath"
@@ -133,6 +138,17 @@ func (b *builder) operation(name, version string, p yamlpos.Pair) {
 	if n.Get("effects") == nil {
 		b.errs.At(p.Key, "", "%q needs effects: one of read, create, update, delete", p.Key.Text)
 	}
+	switch reads := spec.Effects == contract.Reads; {
+	case spec.Effects == "":
+	case reads && mutation != nil:
+		b.errs.At(mutation, "use read, or other effects", "%q has the effects read and no mutation", p.Key.Text)
+	case reads && read == nil:
+		b.errs.At(p.Key, "", "%q has the effects read and needs the key read", p.Key.Text)
+	case !reads && read != nil:
+		b.errs.At(read, "use mutation, or effects: read", "%q has the effects %s and cannot have read", p.Key.Text, spec.Effects)
+	case !reads && mutation == nil:
+		b.errs.At(p.Key, "", "%q has the effects %s and needs the key mutation", p.Key.Text, spec.Effects)
+	}
 	if read != nil {
 		spec.Read = b.read(read)
 	}
@@ -160,6 +176,11 @@ func (b *builder) definitionFault(key *yamlpos.Node, err error) {
 		b.errs.At(key, "", "%v", err)
 		return
 	}
+	var schema *jsonschema.SchemaValidationError
+	if n := b.places[de.Field]; n != nil && errors.As(de.Err, &schema) {
+		b.schemaFault(n, strings.ToLower(de.Field), schema)
+		return
+	}
 	msg := de.Msg
 	if de.Err != nil {
 		msg += ": " + de.Err.Error()
@@ -180,6 +201,30 @@ func (b *builder) definitionFault(key *yamlpos.Node, err error) {
 		return
 	}
 	b.errs.At(at, "", "%s: %s", words, msg)
+}
+
+// schemaFault says where a JSON Schema is none.
+func (b *builder) schemaFault(n *yamlpos.Node, name string, err *jsonschema.SchemaValidationError) {
+	var at *jsonschema.ValidationError
+	if !errors.As(err.Err, &at) {
+		b.errs.At(n, "", "%s is no JSON Schema: %v", name, err.Err)
+		return
+	}
+	for len(at.Causes) > 0 {
+		at = at.Causes[0]
+	}
+	for _, step := range at.InstanceLocation {
+		below := n.Get(step)
+		if i, err := strconv.Atoi(step); err == nil && n.Kind == yamlpos.List && i < len(n.Items) {
+			below = n.Items[i]
+		}
+		if below == nil {
+			break
+		}
+		n = below
+	}
+	where := strings.Join(append([]string{name}, at.InstanceLocation...), ".")
+	b.errs.At(n, "", "%s is no JSON Schema: %s", where, at.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
 }
 
 // text reads a string that is not empty.
@@ -323,7 +368,7 @@ func (b *builder) appendJSON(dst []byte, n *yamlpos.Node) []byte {
 func (b *builder) syntax(n *yamlpos.Node, shift int, name string, err error) {
 	var syntax *jmespath.SyntaxError
 	if errors.As(err, &syntax) {
-		b.errs.AtOffset(n, shift+syntax.Offset, "", "%s: %s", name, syntax.Msg)
+		b.errs.AtOffset(n, max(0, min(len(n.Text), shift+syntax.Offset)), "", "%s: %s", name, syntax.Msg)
 		return
 	}
 	b.errs.At(n, "", "%s: %v", name, err)

@@ -39,7 +39,7 @@ func (b *builder) table(n *yamlpos.Node, root names) []row {
 		if item.Kind == yamlpos.Map && item.Get("as") == nil {
 			b.errs.At(item, "", "a row of classify needs as: one of %s", strings.Join(classes, ", "))
 		}
-		if i > 0 && rows[i-1].when == nil && len(b.errs) == 0 {
+		if i > 0 && rows[i-1].when == nil && n.Items[i-1].Get("when") == nil {
 			b.errs.At(item, "put the row without when last", "this row of classify is never reached: the one before it has no when")
 		}
 		rows = append(rows, r)

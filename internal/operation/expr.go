@@ -61,6 +61,18 @@ func (b *builder) recordSource(n *yamlpos.Node, name, place string) string {
 		b.errs.At(n, "", "%s needs a JMESPath expression over a record, got %s", name, n.Given())
 		return ""
 	}
+	before := ""
+	if strings.Contains(n.Text, "$params") {
+		before = "let $params = `{}` in ("
+	}
+	full := before + n.Text
+	if before != "" {
+		full += ")"
+	}
+	if _, err := jmespath.Compile(full); err != nil {
+		b.syntax(n, -len(before), name, err)
+		return ""
+	}
 	return n.Text
 }
 

@@ -104,7 +104,9 @@ func (b *builder) step(n *yamlpos.Node, place string, spec *contract.Spec, steps
 			b.errs.At(n, "write key: {in: argument, name: idempotency_key} or key: {in: _meta, name: ...}",
 				"the tool %s/%s is said to be idempotent by key, and nothing says where the key goes", c.server, c.tool)
 		}
-		s.Key, s.KeyName = contract.KeyInHeader, "Idempotency-Key"
+		if c.http != nil {
+			s.Key, s.KeyName = contract.KeyInHeader, "Idempotency-Key"
+		}
 	}
 	c.key, c.keyName = s.Key, s.KeyName
 	at := n.Get("key")

@@ -36,7 +36,7 @@ func statusEntry(name string) []byte {
 	b := jsontape.AppendQuote([]byte(`{"name":`), name)
 	b = append(b, `,"title":"Operation status","description":"How a mutation of yours stands, by its operationId; nothing is submitted. With reconcile: true the upstream is asked whether an unknown one happened, and the answer is recorded.",`...)
 	b = append(b, `"inputSchema":{"type":"object","properties":{"operationId":{"type":"string"},"reconcile":{"type":"boolean"}},"required":["operationId"],"additionalProperties":false},`...)
-	b = append(append(b, `"outputSchema":`...), receiptSchema...)
+	b = append(append(b, `"outputSchema":`...), mutationSchema...)
 	return append(b, `,"annotations":{"readOnlyHint":true,"openWorldHint":true}}`...)
 }
 
@@ -168,7 +168,10 @@ func outputSchema(t *tool) []byte {
 	if t.kind == prepareTool {
 		return []byte(previewSchema)
 	}
-	schema := []byte(receiptSchema)
+	schema := []byte(mutationSchema)
+	if t.kind == readTool {
+		schema = []byte(readSchema)
+	}
 	declared := t.def.Spec().Result
 	if declared == nil || refers(declared) {
 		return schema

@@ -21,7 +21,14 @@ type mutation struct {
 	rec    *Record // as last read or written
 	claims Record  // what a claim would write: identity and fingerprint
 	fresh  bool    // nothing of the operation can have happened before this claim
+	// doubted are the units whose earlier submission, before this claim, may
+	// have happened: no refusal of a later one says that it did not.
+	doubted map[unitID]bool
 }
+
+type unitID struct{ step, item string }
+
+func (u *StepRecord) unit() unitID { return unitID{u.Step, u.Item} }
 
 func nameOf(operation string) string {
 	name, _, _ := strings.Cut(operation, "@")
@@ -308,11 +315,16 @@ func (m *mutation) reclaim(ctx context.Context) (*StepRecord, error) {
 	was.Steps = append([]StepRecord(nil), m.rec.Steps...)
 	m.rec = was.clone(was.ID)
 	r := m.rec
-	m.fresh = true
+	m.fresh, m.doubted = true, map[unitID]bool{}
 	for i := range r.Steps {
 		s := r.Steps[i].Status
 		m.fresh = m.fresh && s != StepCompleted && !doubtful(s)
-		if s != StepCompleted {
+		switch {
+		case s == StepCompleted:
+		case doubtful(s): // until it is submitted again, and may be after it
+			r.Steps[i].Status = StepUnknown
+			m.doubted[r.Steps[i].unit()] = true
+		default:
 			r.Steps[i].Status, r.Steps[i].Reason, r.Steps[i].Message = StepWaiting, "", ""
 		}
 	}

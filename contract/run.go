@@ -33,6 +33,9 @@ func (m *mutation) next() (*StepRecord, error) {
 			case StepRejected:
 				held = true
 			default:
+				if m.doubted[u.unit()] {
+					return u, nil
+				}
 				return nil, nil
 			}
 		}
@@ -142,8 +145,8 @@ func (m *mutation) run(ctx context.Context, unit *StepRecord, claimed time.Time)
 	for unit != nil {
 		if timed.Err() != nil || !life.alive() {
 			// Not submitted, and that is known: the next call may.
-			unit.Status, unit.Reason = StepAbsent, ReasonCancelled
-			unit.Message = "the call ended before this was submitted"
+			m.unsubmitted(unit, StepAbsent)
+			unit.Reason, unit.Message = ReasonCancelled, "the call ended before this was submitted"
 			break
 		}
 		m.submit(timed, unit)
@@ -162,7 +165,8 @@ func (m *mutation) run(ctx context.Context, unit *StepRecord, claimed time.Time)
 			if err := m.c.opt.Store.Update(timed, m.rec); err != nil {
 				// What was done so far may be unrecorded; the last commit tries
 				// once more, and nothing else is submitted.
-				upcoming.Status, upcoming.Reason = StepWaiting, ""
+				m.unsubmitted(upcoming, StepWaiting)
+				upcoming.Reason = ""
 				m.rec.Reason, m.rec.Message = ReasonJournal, "the journal could not be written between two steps"
 				break
 			}
@@ -172,6 +176,14 @@ func (m *mutation) run(ctx context.Context, unit *StepRecord, claimed time.Time)
 	}
 	m.compensate(ctx, life)
 	return m.record(ctx)
+}
+
+// unsubmitted takes a unit's mark back: it was not submitted after all. What
+// happened before this claim stays in doubt.
+func (m *mutation) unsubmitted(u *StepRecord, s StepStatus) {
+	if u.Status = s; m.doubted[u.unit()] {
+		u.Status = StepUnknown
+	}
 }
 
 // precondition checks the demanded revision. True ends the call: the unit was
@@ -200,12 +212,13 @@ func (m *mutation) precondition(ctx context.Context, unit *StepRecord) bool {
 func (m *mutation) submit(ctx context.Context, u *StepRecord) {
 	in, s, err := m.invocation(u)
 	if err != nil {
-		u.Status, u.Reason, u.Message = StepRejected, "invalid_step", err.Error()
+		m.unsubmitted(u, StepRejected)
+		u.Reason, u.Message = "invalid_step", err.Error()
 		return
 	}
 	retry := m.def.spec.Retry
 	again := m.def.idempotency(s) == Natural || m.def.idempotency(s) == ByKey
-	inDoubt := false // an earlier attempt of this loop may have happened
+	inDoubt := m.doubted[u.unit()] // an earlier attempt may have happened
 	for attempt := 1; ; attempt++ {
 		in.Attempt = attempt
 		u.Attempts++

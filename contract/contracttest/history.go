@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"time"
 
@@ -178,9 +177,6 @@ func (h *history) call(proc int, c Call, it *intent) Answer {
 }
 
 func (h *history) note(it *intent, a Answer) {
-	if it != nil && it.key == os.Getenv("TRACE") {
-		fmt.Printf("%s %v died=%v held=%v\n", it.key, string(a.Raw), a.Died, h.held[it.n] != nil)
-	}
 	if it == nil || a.Receipt == nil {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 // TestHistory plays random histories over the Go client: none may give a key
 // two effects.
 func TestHistory(t *testing.T) {
-	seeds, operations := uint64(4), 1000
+	seeds, operations := uint64(2), 1000
 	if os.Getenv("SPILLWAY_TEST_LONG") != "" {
 		seeds, operations = 20, 10_000
 	}

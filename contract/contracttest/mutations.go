@@ -70,12 +70,19 @@ func lost(s *scene, other bool) {
 	s.wantSubmissions(3)
 	s.wantEffects(2)
 
+	// A refusal of the second attempt says nothing about the first.
+	s.Upstream.Script(upstream.Fault{LoseAnswer: true}, upstream.Fault{Refuse: 429})
+	s.want(p.do(OpCustomer, "k4", params("name", "d")), contract.Unknown)
+	s.want(again().do(OpCustomer, "k4", params("name", "d")), contract.Unknown)
+	s.want(again().do(OpCustomer, "k4", params("name", "d")), contract.Completed)
+	s.wantEffects(3)
+
 	// The one without a key and without a reconcile stays unknown until a
 	// person says what is.
 	s.Upstream.Script(upstream.Fault{LoseAnswer: true})
 	s.want(p.do(OpBlind, "k3", params("name", "c")), contract.Unknown)
 	s.want(again().do(OpBlind, "k3", params("name", "c")), contract.Unknown)
-	s.wantSubmissions(4)
+	s.wantSubmissions(7)
 	if s.has(HasReconcile) {
 		s.want(again().reconcile(OpBlind, "k3"), contract.Unknown)
 	}
@@ -90,7 +97,7 @@ func lost(s *scene, other bool) {
 		s.failf("the resolution is not journaled: %s", r.Raw)
 	}
 	s.want(again().do(OpBlind, "k3", params("name", "c")), contract.Completed)
-	s.wantSubmissions(4)
+	s.wantSubmissions(7)
 }
 
 // killedBefore kills the process that holds the claim when its request has

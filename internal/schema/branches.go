@@ -58,8 +58,9 @@ func (w *writer) cutBranches(opt Options) [][]byte {
 	return bs
 }
 
-// summary writes the structural summary: small scalars that are never cut,
-// and nothing else but the note and the summary itself (RED-12).
+// summary writes the structural summary: small scalars that are never cut, in
+// the objects that dotted paths find them in, and nothing else but the note and
+// the summary itself (RED-12).
 func (w *writer) summary() []byte {
 	var s assembly
 	if !w.object {
@@ -67,7 +68,7 @@ func (w *writer) summary() []byte {
 	}
 	s.set("required", []byte("["+noteKey+"]"))
 	s.set("properties", []byte("{"+noteField+`,"summary":{}}`))
-	s.set("additionalProperties", []byte(`{"type":["string","number","boolean","null"]}`))
+	s.set("additionalProperties", []byte(`{"type":["string","number","boolean","null","object"]}`))
 	return s.bytes()
 }
 

@@ -193,6 +193,7 @@ func (w *writer) rebase(ref string) string {
 
 // appendDefinitions writes the hoisted definitions and the relaxed copies.
 func (w *writer) appendDefinitions(dst []byte) []byte {
+	w.breakLoops()
 	home := w.home()
 	for _, container := range [...]string{"$defs", "definitions"} {
 		own := w.doc.Value().Get(container)

@@ -107,14 +107,31 @@ func (t *fieldTree) appendSelected(dst []byte, v jsontape.Value, skip jsontape.V
 	return dst
 }
 
-// protected reports whether a member is never cut: a small scalar under an
-// always name.
-func (t *fieldTree) protected(key, val jsontape.Value) bool {
-	if val.IsContainer() || val.CompactLen() > maxProtected {
-		return false
+// protected reports whether a member under node is never cut: a small scalar
+// under an always name.
+func protected(node *fieldTree, val jsontape.Value) bool {
+	return node.leaf && !val.IsContainer() && val.CompactLen() <= maxProtected
+}
+
+// appendProtected appends the members of v that are never cut, each followed
+// by a comma, those of dotted paths inside their objects.
+func (t *fieldTree) appendProtected(dst []byte, v jsontape.Value) []byte {
+	for it := v.Iter(); it.Next(); {
+		key, val := it.Key(), it.Value()
+		node := t.find(key)
+		switch {
+		case node == nil:
+		case protected(node, val):
+			dst = append(append(dst, key.Raw()...), ':')
+			dst = append(val.AppendCompact(dst), ',')
+		case !node.leaf && val.Kind() == jsontape.Object:
+			if inner := node.appendProtected([]byte{'{'}, val); len(inner) > 1 {
+				dst = append(append(dst, key.Raw()...), ':')
+				dst = append(append(dst, closeContainer(inner, true)...), ',')
+			}
+		}
 	}
-	node := t.find(key)
-	return node != nil && node.leaf
+	return dst
 }
 
 // countLeaves returns how many scalars other than null v holds.

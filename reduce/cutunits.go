@@ -197,10 +197,11 @@ func (u *unit) textLines() [][]byte {
 func (u *unit) applyJSON(limit int) {
 	c := u.newCut()
 	u.cut = c
-	lossy := u.kept != nil && u.kept.lossy || c.rowsCut() > 0 || len(u.stripped()) > 0 || len(u.droppedSiblings) > 0
+	// What stood beside a string goes only where the string is rewritten.
+	lossy := u.kept != nil && (u.kept.lossy || len(u.droppedSiblings) > 0) || c.rowsCut() > 0 || len(u.stripped()) > 0
 	if !lossy {
 		if u.kept != nil {
-			if out := c.assemble(c.appendTop(nil), ""); limit == 0 || len(out) <= limit {
+			if out := c.assemble(c.appendData(), ""); limit == 0 || len(out) <= limit {
 				u.out = out
 				return
 			}

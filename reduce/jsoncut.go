@@ -44,10 +44,11 @@ var ladder = func() []shrink {
 }()
 
 // item is something that can be shortened by itself: an element of a row
-// array, or another member of the top object.
+// array, or what stands beside row arrays.
 type item struct {
 	v    jsontape.Value
-	size int // compact length under by
+	node *fieldTree // of the fields inside that are never cut; nil: none
+	size int        // compact length under by
 	by   shrink
 }
 
@@ -58,7 +59,9 @@ type jsonCut struct {
 	always  *fieldTree
 	ref     string
 	items   []item
-	inserts []byte // members to put after the note, each followed by a comma
+	inserts jsontape.Value // an object of the members to put after the note; may be absent
+	beside  int            // index of the first item that is not in a row array
+	next    int            // index of the item that rendering comes to next
 	nested  []nestedCut
 	chars   int // the smallest string bound that cut one; 0: none did
 	record  bool
@@ -114,28 +117,44 @@ func (c *jsonCut) collectItems() {
 			c.items = append(c.items, item{v: e, size: e.CompactLen()})
 		}
 	}
-	if c.top.Kind() != jsontape.Object {
+	c.beside = len(c.items)
+	if c.inserts.Exists() {
+		c.collectBeside(c.inserts, c.always)
+	}
+	c.collectBeside(c.top, c.always)
+}
+
+// collectBeside lists the members of an object, or the value itself, but what
+// holds rows is listed by its parts, and what is protected is not.
+func (c *jsonCut) collectBeside(v jsontape.Value, always *fieldTree) {
+	if !v.IsContainer() || v != c.top && v != c.inserts && !c.holdsRows(v) {
+		c.items = append(c.items, item{v: v, size: v.CompactLen()})
 		return
 	}
-	for it := c.top.Iter(); it.Next(); {
-		v := it.Value()
-		if c.always.protected(it.Key(), v) || c.holdsRows(v) {
-			continue
+	if r := c.rowsAt(v); r != nil && r.arr == v {
+		return
+	}
+	for it := v.Iter(); it.Next(); {
+		e := it.Value()
+		node := always.find(it.Key())
+		switch {
+		case node != nil && protected(node, e):
+		case c.holdsRows(e):
+			c.collectBeside(e, node)
+		default:
+			c.items = append(c.items, item{v: e, node: node, size: e.CompactLen()})
 		}
-		c.items = append(c.items, item{v: v, size: v.CompactLen()})
 	}
 }
 
 // inForce calls f with every item that is shown.
 func (c *jsonCut) inForce(f func(*item)) {
-	n := 0
 	for _, r := range c.rows {
 		for i := range r.shown {
 			f(&c.items[r.items+i])
 		}
-		n += len(r.elems)
 	}
-	for i := n; i < len(c.items); i++ {
+	for i := c.beside; i < len(c.items); i++ {
 		f(&c.items[i])
 	}
 }
@@ -159,7 +178,7 @@ func (c *jsonCut) fitWhole(limit int, note func() string) []byte {
 	for _, by := range ladder {
 		sum := rest
 		for _, it := range big {
-			scratch = c.appendShrunk(scratch[:0], it.v, by, limit-sum)
+			scratch = c.appendItem(scratch[:0], it.v, it.node, by, limit-sum)
 			sum += len(scratch)
 			if sum > limit {
 				break
@@ -191,7 +210,7 @@ func (c *jsonCut) fitPrefix(limit int, note func() string) []byte {
 			return
 		}
 		for _, by := range ladder {
-			scratch = c.appendShrunk(scratch[:0], it.v, by, to)
+			scratch = c.appendItem(scratch[:0], it.v, it.node, by, to)
 			if it.by, it.size = by, len(scratch); it.size <= to {
 				return
 			}
@@ -261,103 +280,94 @@ func (c *jsonCut) rowBytesAt(shown []int, n int) int {
 // data, since only then is known what was cut inside.
 func (c *jsonCut) render(note func() string) []byte {
 	c.record, c.nested, c.chars, c.path = true, c.nested[:0], 0, c.path[:0]
-	data := c.appendTop(nil)
+	data := c.appendData()
 	c.record = false
 	return c.assemble(data, note())
 }
 
-// assemble puts the note (none if "") and the inserted members before the
-// data, which are an object's members or an array.
+// appendData writes what stands in the reduced object beside the note: the
+// inserted members, then those of an object or the array under rows, each
+// followed by a comma.
+func (c *jsonCut) appendData() []byte {
+	c.next = c.beside
+	data := c.appendMembers(nil, c.inserts)
+	if c.top.Kind() == jsontape.Object {
+		return c.appendMembers(data, c.top)
+	}
+	data = append(data, `"`+rowsKey+`":`...)
+	return append(c.appendValue(data, c.top), ',')
+}
+
+// assemble puts the note (none if "") before the members in data.
 func (c *jsonCut) assemble(data []byte, note string) []byte {
-	out := make([]byte, 0, len(data)+len(note)+len(c.inserts)+40)
+	out := make([]byte, 0, len(data)+len(note)+40)
 	out = append(out, '{')
 	if note != "" {
 		out = append(out, `"`+noteKey+`":`...)
 		out = append(jsontape.AppendQuote(out, note), ',')
 	}
-	out = append(out, c.inserts...)
-	if c.top.Kind() == jsontape.Object {
-		out = append(out, data...)
-	} else {
-		out = append(append(out, `"`+rowsKey+`":`...), data...)
-	}
-	if out[len(out)-1] == ',' {
-		out = out[:len(out)-1]
-	}
-	return append(out, '}')
+	return closeContainer(append(out, data...), true)
 }
 
-// appendTop writes the members of an object, or the array.
-func (c *jsonCut) appendTop(dst []byte) []byte {
-	if c.top.Kind() != jsontape.Object {
-		return c.appendValue(dst, c.top, c.shrinkOf(c.top))
-	}
-	next := c.memberItems()
-	for it := c.top.Iter(); it.Next(); {
-		key, v := it.Key(), it.Value()
-		if key.Is(noteKey) {
-			dst = append(dst, `"`+upstreamNoteKey+`":`...)
-		} else {
-			dst = append(append(dst, key.Raw()...), ':')
-		}
+// appendMembers writes an object's members, each followed by a comma.
+func (c *jsonCut) appendMembers(dst []byte, v jsontape.Value) []byte {
+	for it := v.Iter(); it.Next(); {
+		key := it.Key()
+		dst = append(appendKey(dst, key), ':')
 		c.push(key)
-		dst = append(c.appendValue(dst, v, next(v)), ',')
+		dst = append(c.appendValue(dst, it.Value()), ',')
 		c.pop()
-	}
-	if n := len(dst); n > 0 && dst[n-1] == ',' {
-		dst = dst[:n-1]
 	}
 	return dst
 }
 
-// memberItems returns a function that gives the bounds of the top object's
-// members when asked in their order.
-func (c *jsonCut) memberItems() func(jsontape.Value) shrink {
-	i := 0
-	for _, r := range c.rows {
-		i += len(r.elems)
+// appendKey writes the key of a member of a reduced object.
+func appendKey(dst []byte, key jsontape.Value) []byte {
+	if key.Is(noteKey) {
+		return append(dst, `"`+upstreamNoteKey+`"`...)
 	}
-	return func(v jsontape.Value) shrink {
-		if i < len(c.items) && c.items[i].v == v {
-			i++
-			return c.items[i-1].by
-		}
-		return shrink{}
-	}
+	return append(dst, key.Raw()...)
 }
 
-// shrinkOf returns the bounds of a top value that is an item itself.
-func (c *jsonCut) shrinkOf(v jsontape.Value) shrink {
-	if len(c.items) == 1 && c.items[0].v == v {
-		return c.items[0].by
+// rowsAt returns the first row array that starts at v or after it, if v holds
+// it; the arrays do not overlap and are in the order of the document.
+func (c *jsonCut) rowsAt(v jsontape.Value) *rowSet {
+	from, _ := v.Span()
+	i := sort.Search(len(c.rows), func(i int) bool {
+		at, _ := c.rows[i].arr.Span()
+		return at >= from
+	})
+	if i < len(c.rows) && v.Holds(c.rows[i].arr) {
+		return c.rows[i]
 	}
-	return shrink{}
+	return nil
 }
 
-func (c *jsonCut) holdsRows(v jsontape.Value) bool {
-	from, to := v.Span()
-	for _, r := range c.rows {
-		if at, _ := r.arr.Span(); from <= at && at < to {
-			return true
-		}
-	}
-	return false
-}
+func (c *jsonCut) holdsRows(v jsontape.Value) bool { return v.IsContainer() && c.rowsAt(v) != nil }
 
 // appendValue writes v: a row array as its prefix, what holds one by its
-// members, anything else within by.
-func (c *jsonCut) appendValue(dst []byte, v jsontape.Value, by shrink) []byte {
-	if !v.IsContainer() || !c.holdsRows(v) {
-		if !by.any() {
-			return v.AppendCompact(dst)
-		}
-		return c.appendShrunk(dst, v, by, noLimit)
-	}
-	for _, r := range c.rows {
-		if r.arr == v {
+// members, an item within its bounds.
+func (c *jsonCut) appendValue(dst []byte, v jsontape.Value) []byte {
+	if v.IsContainer() {
+		switch r := c.rowsAt(v); {
+		case r == nil:
+		case r.arr == v:
 			return c.appendRows(dst, r)
+		default:
+			return c.appendHolder(dst, v)
 		}
 	}
+	if c.next < len(c.items) && c.items[c.next].v == v {
+		it := &c.items[c.next]
+		c.next++
+		if it.by.any() {
+			return c.appendItem(dst, v, it.node, it.by, noLimit)
+		}
+	}
+	return v.AppendCompact(dst)
+}
+
+func (c *jsonCut) appendHolder(dst []byte, v jsontape.Value) []byte {
 	object := v.Kind() == jsontape.Object
 	dst = append(dst, opening(object))
 	for it := v.Iter(); it.Next(); {
@@ -365,7 +375,7 @@ func (c *jsonCut) appendValue(dst []byte, v jsontape.Value, by shrink) []byte {
 			dst = append(append(dst, it.Key().Raw()...), ':')
 		}
 		c.push(it.Key())
-		dst = append(c.appendValue(dst, it.Value(), by), ',')
+		dst = append(c.appendValue(dst, it.Value()), ',')
 		c.pop()
 	}
 	return closeContainer(dst, object)

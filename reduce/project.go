@@ -10,7 +10,7 @@ import (
 // projection is what keep and always made of a payload.
 type projection struct {
 	top     jsontape.Value // the kept value, in a document of its own
-	always  []byte         // members to put first, each followed by a comma
+	always  jsontape.Value // an object of the members to put first; absent where none
 	base    jsontape.Value // the original's array behind the rows; may be absent
 	fields  []string       // names of the kept fields of a row, or of the payload
 	dropped []string       // names of the fields that no kept field is taken from
@@ -45,7 +45,7 @@ func (r *Reducer) project(payload jsontape.Value) (*projection, fault) {
 		return nil, why
 	}
 	if payload.Kind() == jsontape.Object {
-		p.always = r.always.appendSelected(nil, payload, p.produced())
+		p.always = objectOf(r.always.appendSelected(nil, payload, p.produced()))
 	}
 	p.lossy = len(p.dropped) > 0 || p.selects(r) || r.keep.ForgetsNames() || !p.holdsLeavesOf(payload)
 	return p, ""
@@ -61,26 +61,31 @@ func (p *projection) selects(r *Reducer) bool {
 // alone would take a literal, or a field that was selected twice, for another
 // that is gone.
 func (p *projection) holdsLeavesOf(payload jsontape.Value) bool {
-	var always jsontape.Value
-	if n := len(p.always); n > 0 {
-		d, err := jsontape.Parse(append(append([]byte{'{'}, p.always[:n-1]...), '}'))
-		if err != nil {
-			return false
-		}
-		always = d.Root()
-	}
-	if countLeaves(p.top)+countLeaves(always) < countLeaves(payload) {
+	if countLeaves(p.top)+countLeaves(p.always) < countLeaves(payload) {
 		return false
 	}
 	have := make(map[string]int)
 	add := func(leaf []byte) bool { have[string(leaf)]++; return true }
 	eachLeaf(p.top, add)
-	eachLeaf(always, add)
+	eachLeaf(p.always, add)
 	return eachLeaf(payload, func(leaf []byte) bool {
 		n := have[string(leaf)]
 		have[string(leaf)] = n - 1
 		return n > 0
 	})
+}
+
+// objectOf makes an object of members that are each followed by a comma; the
+// zero Value of none.
+func objectOf(members []byte) jsontape.Value {
+	if len(members) == 0 {
+		return jsontape.Value{}
+	}
+	d, err := jsontape.Parse(closeContainer(append([]byte{'{'}, members...), true))
+	if err != nil {
+		return jsontape.Value{}
+	}
+	return d.Root()
 }
 
 // produced is the object whose members always must not overwrite: the kept

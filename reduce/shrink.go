@@ -9,6 +9,33 @@ import (
 // noLimit is a budget that is never reached.
 const noLimit = 1 << 40
 
+// appendItem writes v within by, but for the fields of node, which are never
+// cut.
+func (c *jsonCut) appendItem(dst []byte, v jsontape.Value, node *fieldTree, by shrink, limit int) []byte {
+	if node == nil || node.leaf || v.Kind() != jsontape.Object {
+		return c.appendShrunk(dst, v, by, limit)
+	}
+	from := len(dst)
+	dst = append(dst, '{')
+	for it := v.Iter(); it.Next(); {
+		key, e := it.Key(), it.Value()
+		dst = append(append(dst, key.Raw()...), ':')
+		used := len(dst) - from
+		if used > limit {
+			return dst
+		}
+		c.push(key)
+		if kid := node.find(key); kid != nil && protected(kid, e) {
+			dst = e.AppendCompact(dst)
+		} else {
+			dst = c.appendItem(dst, e, kid, by, limit-used)
+		}
+		dst = append(dst, ',')
+		c.pop()
+	}
+	return closeContainer(dst, true)
+}
+
 // appendShrunk writes v with its strings and nested arrays within by. It
 // stops early, with more than limit bytes appended, where it would pass limit.
 func (c *jsonCut) appendShrunk(dst []byte, v jsontape.Value, by shrink, limit int) []byte {

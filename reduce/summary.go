@@ -15,52 +15,43 @@ func (c *jsonCut) renderSummary(limit int, note func() string) []byte {
 	}
 	c.nested, c.chars = nil, 0
 	text := note()
-	data := c.protectedMembers()
-	out := make([]byte, 0, limit)
-	out = append(out, `{"`+noteKey+`":`...)
-	out = jsontape.AppendQuote(out, text)
-	out = append(out, c.protectedInserts()...)
-	out = append(out, data...)
-	if len(out)+1 > limit {
-		return append(out, '}')
+	data := protectedMembers(nil, c.always, c.inserts)
+	data = protectedMembers(data, c.always, c.top)
+	out := c.assemble(data, text)
+	if len(out) > limit {
+		return out
 	}
+	key := summaryKey
+	if c.inserts.Get(key).Exists() || c.top.Get(key).Exists() {
+		key = otherSummaryKey
+	}
+	out = append(append(out[:len(out)-1:len(out)-1], `,"`...), key...)
+	out = append(out, `":`...)
 	for most := 64; ; most /= 2 {
-		full := append(out[:len(out):len(out)], `,"summary":`...)
-		full = append(appendSummary(full, c.top, most, 2), '}')
+		full := append(appendSummary(out[:len(out):len(out)], c.top, most, 2), '}')
 		if len(full) <= limit {
 			return full
 		}
 		if most == 0 {
-			return append(out, '}')
+			return c.assemble(data, text)
 		}
 	}
 }
 
-// protectedInserts is the inserted members, in front of each a comma, where
-// they are small scalars.
-func (c *jsonCut) protectedInserts() []byte {
-	if len(c.inserts) == 0 {
-		return nil
-	}
-	obj := append(append([]byte{'{'}, c.inserts[:len(c.inserts)-1]...), '}')
-	d, err := jsontape.Parse(obj)
-	if err != nil {
-		return nil
-	}
-	return protectedOf(c.always, d.Root())
-}
+// summaryKey holds the summary; otherSummaryKey where the payload has a member
+// of that name, which may be protected.
+const (
+	summaryKey      = "summary"
+	otherSummaryKey = noteKey + "_summary"
+)
 
-func (c *jsonCut) protectedMembers() []byte { return protectedOf(c.always, c.top) }
-
-func protectedOf(always *fieldTree, v jsontape.Value) []byte {
-	var dst []byte
-	for it := v.Iter(); it.Next(); {
-		key, val := it.Key(), it.Value()
-		if !key.Exists() || !always.protected(key, val) {
-			continue
-		}
-		dst = append(append(append(dst, ','), key.Raw()...), ':')
-		dst = val.AppendCompact(dst)
+// protectedMembers appends the members of a reduced object that are never cut,
+// each followed by a comma.
+func protectedMembers(dst []byte, always *fieldTree, v jsontape.Value) []byte {
+	keep := objectOf(always.appendProtected(nil, v))
+	for it := keep.Iter(); it.Next(); {
+		dst = append(appendKey(dst, it.Key()), ':')
+		dst = append(append(dst, it.Value().Raw()...), ',')
 	}
 	return dst
 }

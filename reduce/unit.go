@@ -185,11 +185,18 @@ func (u *unit) newCut() *jsonCut {
 	r := u.j.r
 	c := &jsonCut{top: u.v, always: r.always, ref: u.j.refOrNone()}
 	rowsIn := u.inner
-	if u.kept != nil {
+	switch {
+	case u.kept == nil && u.inner != u.v:
+		it := u.v.Iter()
+		it.Next()
+		c.always = &fieldTree{kids: map[string]*fieldTree{it.Key().Str(): r.always}}
+	case u.kept != nil:
 		c.top, rowsIn = u.kept.top, u.kept.top
 		c.inserts = u.kept.always
 	}
-	c.inserts = append(c.inserts[:len(c.inserts):len(c.inserts)], u.siblingMembers(c.top)...)
+	if u.siblings.Exists() {
+		c.inserts = objectOf(u.siblingMembers(c.top, c.inserts))
+	}
 	c.rows = r.rowSets(rowsIn)
 	if r.rule.MaxRows != nil {
 		c.capRows(*r.rule.MaxRows)
@@ -197,24 +204,38 @@ func (u *unit) newCut() *jsonCut {
 	return c
 }
 
-// siblingMembers are the small members beside a string payload, which stay;
-// those that do not are counted as dropped.
-func (u *unit) siblingMembers(top jsontape.Value) []byte {
+// siblingMembers are those that always puts beside a payload, and after them
+// the small members that stood beside the string it was found in. What is
+// large, or whose name the payload has for something else, is counted as
+// dropped.
+func (u *unit) siblingMembers(top, always jsontape.Value) []byte {
 	var dst []byte
+	write := func(key, v jsontape.Value) {
+		dst = append(append(dst, key.Raw()...), ':')
+		dst = append(v.AppendCompact(dst), ',')
+	}
+	for it := always.Iter(); it.Next(); {
+		write(it.Key(), it.Value())
+	}
 	u.droppedSiblings = nil
 	for it := u.siblings.Iter(); it.Next(); {
 		key, v := it.Key(), it.Value()
+		if key == u.member {
+			continue
+		}
 		name := key.Str()
-		if key == u.member || top.Get(name).Exists() || name == noteKey || name == rowsKey ||
-			u.kept != nil && bytes.Contains(u.kept.always, append(key.Raw(), ':')) {
-			continue
+		taken := top.Get(name)
+		if !taken.Exists() {
+			taken = always.Get(name)
 		}
-		if v.CompactLen() > maxProtected {
+		own := name == noteKey || name == rowsKey && top.Kind() != jsontape.Object
+		switch {
+		case taken.Exists() && jsontape.Equal(taken, v):
+		case taken.Exists(), own, v.CompactLen() > maxProtected:
 			u.droppedSiblings = append(u.droppedSiblings, name)
-			continue
+		default:
+			write(key, v)
 		}
-		dst = append(append(dst, key.Raw()...), ':')
-		dst = append(v.AppendCompact(dst), ',')
 	}
 	return dst
 }
@@ -222,7 +243,7 @@ func (u *unit) siblingMembers(top jsontape.Value) []byte {
 // rowSets finds the arrays that a row cap counts in v.
 func (r *Reducer) rowSets(v jsontape.Value) []*rowSet {
 	if r.rows != nil {
-		if arr := evalTape(r.rows, v); arr.Kind() == jsontape.Array {
+		if arr := evalTape(r.rows, v); arr.Kind() == jsontape.Array && v.Holds(arr) {
 			return []*rowSet{newRowSet("", arr)}
 		}
 	}

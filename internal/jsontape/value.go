@@ -78,6 +78,11 @@ func (v Value) Tokens() int {
 	return int(v.after() - v.i)
 }
 
+// Holds reports whether o is v or stands inside it, in the same document.
+func (v Value) Holds(o Value) bool {
+	return v.d != nil && v.d == o.d && v.i <= o.i && o.i < v.after()
+}
+
 // after returns the index of the word after v.
 func (v Value) after() uint32 { return v.d.after(v.i) }
 

@@ -109,7 +109,9 @@ func (s *session) upward(body []byte, m wire.Message) (edits []wire.Edit, forwar
 	case wire.Notification:
 		if wire.StringIs(m.Method.Of(body), "notifications/cancelled") {
 			if id := wire.Member(body, m.Params, "requestId"); id.Present() {
-				s.cancel(wire.KeyOf(id.Of(body)))
+				if s.cancel(wire.KeyOf(id.Of(body))) {
+					return nil, false // the server never had it
+				}
 			}
 		}
 	}

@@ -111,18 +111,18 @@ func (s *session) take(key wire.IDKey) *call {
 
 // cancel notes that the client gave a request up. Its answer may still come,
 // and is reduced like any other.
-func (s *session) cancel(key wire.IDKey) {
+func (s *session) cancel(key wire.IDKey) (ours bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.own.held {
 		if h.c.key == key {
 			h.c.cancelled = true
-			return
+			return false
 		}
 	}
 	c := s.pending[key]
 	if c == nil || c.cancelled {
-		return
+		return false
 	}
 	c.cancelled = true
 	if c.stop != nil {
@@ -135,6 +135,7 @@ func (s *session) cancel(key wire.IDKey) {
 		s.workers.Go(func() { s.accountStopped(oldest) })
 	}
 	s.wake()
+	return c.stop != nil
 }
 
 func (s *session) forget(c *call) {

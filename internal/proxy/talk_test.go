@@ -167,6 +167,8 @@ func (tk *talk) configure() {
 			tk.opt.Server = value
 		case "expand":
 			tk.opt.Expand = value == "on"
+		case "operations":
+			tk.opt.Operations = fakeOperations{}
 		case "stash": // none
 			tk.opt.Stash = nil
 		case "resource_link":

@@ -1,0 +1,40 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spillway-mcp/spillway/contract"
+	"github.com/spillway-mcp/spillway/internal/operation/mcpface"
+)
+
+// fakeOperations are the operations of the transcripts: op_count, which says
+// what it was handed, and op_slow, which ends when it is cancelled. The server
+// may have an op_count of its own.
+type fakeOperations struct{}
+
+func (fakeOperations) Names() []string { return []string{"op_count", "op_slow"} }
+
+func (fakeOperations) Has(name string) bool { return name == "op_count" || name == "op_slow" }
+
+func (fakeOperations) List(modern bool) [][]byte {
+	return [][]byte{
+		[]byte(`{"name":"op_count","inputSchema":{"type":"object"}}`),
+		fmt.Appendf(nil, `{"name":"op_slow","inputSchema":{"type":"object"},"_meta":{"modern":%t}}`, modern),
+	}
+}
+
+func (fakeOperations) Call(ctx context.Context, c mcpface.Call) []byte {
+	if c.Tool == "op_slow" {
+		<-ctx.Done()
+		return []byte(`{"content":[{"type":"text","text":"unknown"}],"isError":true}`)
+	}
+	if c.Progress != nil {
+		c.Progress(contract.Progress{Pages: 1, RecordsExamined: 10})
+	}
+	if c.Modern && c.State == "" {
+		return []byte(`{"resultType":"input_required","inputRequests":{},"requestState":"s1"}`)
+	}
+	return fmt.Appendf(nil, `{"content":[],"structuredContent":{"caller":%q,"arguments":%q,"meta":%q,"state":%q,"responses":%q}}`,
+		c.Caller, c.Arguments, c.Meta, c.State, c.Responses)
+}

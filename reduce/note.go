@@ -160,7 +160,11 @@ func (f *facts) writeText(b *strings.Builder) {
 		b.WriteString(" lines")
 	}
 	if p := t.part; p != nil {
-		b.WriteString("bytes " + count(p.from) + "-" + count(p.to) + " of the " + count(p.bytes) + " of line " + count(p.line))
+		b.WriteString("bytes " + count(p.from) + "-" + count(p.to))
+		if p.last > 0 {
+			b.WriteString(" and " + count(p.last) + "-" + count(p.bytes))
+		}
+		b.WriteString(" of the " + count(p.bytes) + " of line " + count(p.line))
 		if len(t.ranges) == 0 {
 			b.WriteString(" of " + count(t.lines))
 		}

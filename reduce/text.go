@@ -19,8 +19,10 @@ type textCut struct {
 // lineRange is a run of whole lines that stays, 1-based and inclusive.
 type lineRange struct{ from, to int }
 
-// linePart is what stays of a single line over the cap.
-type linePart struct{ line, from, to, bytes int } // bytes are 1-based, inclusive
+// linePart is what stays of a single line over the cap: bytes from to to, and
+// of one that is cut in the middle those from last on too. They count from 1
+// and are inclusive; last is 0 where there is no such end.
+type linePart struct{ line, from, to, last, bytes int }
 
 // room is what a text may take: bytes of itself, and of its JSON string
 // without quotes where it stands in structuredContent too.
@@ -128,10 +130,10 @@ func cutText(t []byte, linesOf func() [][]byte, side textSide, maxLines int, m r
 	switch side {
 	case head:
 		n, _ := fitHead(lines, maxLines, m)
-		c.head(t, lines, n, m, ref)
+		c.head(t, lines, n, maxLines, m, ref)
 	case tail:
 		n, _ := fitTail(lines, maxLines, m)
-		c.tail(t, lines, n, m, ref)
+		c.tail(t, lines, n, maxLines, m, ref)
 	case ends:
 		n, used := fitHead(lines, (maxLines+1)/2, m.half())
 		rest := m
@@ -141,12 +143,12 @@ func cutText(t []byte, linesOf func() [][]byte, side textSide, maxLines int, m r
 		}
 		k, _ := fitTail(lines[n:], maxLines-n, rest)
 		switch {
-		case n == 0 && k == 0:
+		case n == 0 && k == 0 && maxLines > 0:
 			c.partEnds(t, lines, m, ref)
 		case n == 0:
-			c.tail(t, lines, k, m, ref)
+			c.tail(t, lines, k, maxLines, m, ref)
 		case k == 0:
-			c.head(t, lines, n, m, ref)
+			c.head(t, lines, n, maxLines, m, ref)
 		default:
 			c.both(t, lines, n, k, ref)
 		}
@@ -188,14 +190,15 @@ func length(lines [][]byte) int {
 	return n
 }
 
-// head keeps the first n lines, and of a line that fits in no cap its start.
-func (c *textCut) head(t []byte, lines [][]byte, n int, m room, ref string) {
+// head keeps the first n lines of at most limit, and of a line that fits in no
+// cap its start.
+func (c *textCut) head(t []byte, lines [][]byte, n, limit int, m room, ref string) {
 	at := length(lines[:n])
 	out := append(make([]byte, 0, at+maxMarker), t[:at]...)
 	if n > 0 {
 		c.ranges = []lineRange{{1, n}}
 	}
-	if n < len(lines) && tooLong(lines[n], m) {
+	if n < limit && tooLong(lines[n], m) {
 		left := m
 		left.raw -= at
 		if left.escaped >= 0 {
@@ -212,14 +215,15 @@ func (c *textCut) head(t []byte, lines [][]byte, n int, m room, ref string) {
 	c.out = append(appendCutMarker(out, len(t)-at, ref), '\n')
 }
 
-// tail keeps the last n lines, and of a line that fits in no cap its end.
-func (c *textCut) tail(t []byte, lines [][]byte, n int, m room, ref string) {
+// tail keeps the last n lines of at most limit, and of a line that fits in no
+// cap its end.
+func (c *textCut) tail(t []byte, lines [][]byte, n, limit int, m room, ref string) {
 	first := len(lines) - n
 	at := len(t) - length(lines[first:])
 	if n > 0 {
 		c.ranges = []lineRange{{first + 1, len(lines)}}
 	}
-	if n == 0 && first > 0 && tooLong(lines[first-1], m) {
+	if n == 0 && limit > 0 && first > 0 && tooLong(lines[first-1], m) {
 		line := lines[first-1]
 		k := suffixThatFits(line, m)
 		c.part = &linePart{line: first, from: k + 1, to: len(line), bytes: len(line)}
@@ -248,7 +252,7 @@ func (c *textCut) both(t []byte, lines [][]byte, n, k int, ref string) {
 // its end.
 func (c *textCut) partEnds(t []byte, lines [][]byte, m room, ref string) {
 	if len(lines) > 1 || len(lines) == 0 {
-		c.head(t, lines, 0, m, ref)
+		c.head(t, lines, 0, len(lines), m, ref)
 		return
 	}
 	from := prefixThatFits(t, m.half())
@@ -256,7 +260,7 @@ func (c *textCut) partEnds(t []byte, lines [][]byte, m room, ref string) {
 	out := append(make([]byte, 0, from+len(t)-to+maxMarker), t[:from]...)
 	out = appendCutMarker(out, to-from, ref)
 	c.out = append(out, t[to:]...)
-	c.part = &linePart{line: 1, from: 1, to: from, bytes: len(t)}
+	c.part = &linePart{line: 1, from: 1, to: from, last: to + 1, bytes: len(t)}
 }
 
 func tooLong(line []byte, m room) bool { return !m.holds(sizeOf(line, m)) }

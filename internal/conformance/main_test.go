@@ -1,0 +1,27 @@
+package conformance
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// The test binary is every other process of these tests, too: the variable
+// says which.
+const (
+	processEnv = "SPILLWAY_CONFORMANCE_PROCESS" // serves calls; holds its settings as JSON
+)
+
+func TestMain(m *testing.M) {
+	if settings := os.Getenv(processEnv); settings != "" {
+		if err := serve(settings); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// long reports whether the tests have the time for the full counts.
+func long() bool { return os.Getenv("SPILLWAY_TEST_LONG") != "" }

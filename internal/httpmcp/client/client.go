@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/spillway-mcp/spillway/internal/httpmcp"
+	"github.com/spillway-mcp/spillway/internal/httpmcp/sse"
+	"github.com/spillway-mcp/spillway/internal/wire"
 )
 
 // Options say where the upstream is. The zero value of a limit is its default.
@@ -30,10 +32,15 @@ type Options struct {
 	TLS      *tls.Config // nil is the system's roots
 	EnvProxy bool        // heed HTTP_PROXY, HTTPS_PROXY and NO_PROXY; off, because a proxy sees the credentials of plain http
 
+	// HTTPSSE has legacy sessions use the transport of 2024-11-05 from the start.
+	// Without it that is tried where an initialize is refused with a status that
+	// says so.
+	HTTPSSE bool
+
 	MaxFrame    int           // bytes of one message; 64 MiB
-	DialTime    time.Duration // to connect, TLS apart; 10 s
-	HeaderTime  time.Duration // for the first byte of an answer; none: tools may take long, ctx bounds them
-	SilentTime  time.Duration // a stream without a byte for so long is broken; 5 min, negative: none
+	DialTime    time.Duration // to connect, and again for TLS; 10 s
+	SilentTime  time.Duration // an answer without a byte for so long is broken; none: tools may take long, and TCP notices a peer that is gone
+	Retry       time.Duration // before a broken stream is resumed, where the upstream names no time; 1 s
 	MaxConns    int           // connections that are kept for reuse; 128
 	MaxAttempts int           // to resume a broken stream, in a row; 5
 
@@ -56,6 +63,10 @@ type Answer struct {
 	// response with a null id is given the request's.
 	Message func(msg []byte)
 
+	// Scanned is called instead of Message where it is there, with the spans of
+	// the message, which then need not be found again.
+	Scanned func(msg []byte, m wire.Message)
+
 	// Stream is called when the answer turns out to be a stream.
 	Stream func()
 
@@ -73,6 +84,9 @@ var ErrSessionLost = errors.New("the upstream has forgotten the session")
 // answer ended without a response that could still be had: whether the request
 // had an effect is unknown.
 var ErrNoAnswer = errors.New("the answer ended without a response")
+
+// TooLargeError reports an answer over Options.MaxFrame, which was not kept.
+type TooLargeError = sse.TooLargeError
 
 // StatusError is an HTTP status that says that the message was not handled, in
 // an answer that is no JSON-RPC response.

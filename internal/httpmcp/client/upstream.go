@@ -1,75 +1,224 @@
 package client
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spillway-mcp/spillway/internal/httpmcp"
 )
 
 // Upstream is one HTTP server and the connections to it. It is safe for
 // concurrent use.
 type Upstream struct {
-	opt Options
+	opt     Options
+	url     *url.URL
+	static  http.Header
+	forward []string
+	tr      *http.Transport
 }
 
 // New checks the options; it connects to nothing.
-func New(opt Options) (*Upstream, error) { return &Upstream{opt: opt}, nil }
-
-// Close closes idle connections. Sends in flight go on.
-func (u *Upstream) Close() {}
-
-// Stateless sends one message to a modern upstream, with the headers that repeat
-// its body. It returns when the response has been given to a, or when the
-// upstream has taken a notification. Ending ctx closes the response, which
-// cancels the request.
-//
-// Errors: *[StatusError], [ErrNoAnswer], the cause of ctx, or what the network
-// said. A JSON-RPC error is an answer and no error.
-func (u *Upstream) Stateless(ctx context.Context, out Outbound, a Answer) error { return nil }
-
-// An Era tells how an upstream wants to be spoken to.
-type Era int
-
-// The eras.
-const (
-	Legacy Era = iota
-	Modern
-)
-
-// Probe asks which era the upstream is of, by sending discover, a
-// server/discover request. It returns the answer too, if it was a response. An
-// upstream that cannot be asked at all is an error.
-func (u *Upstream) Probe(ctx context.Context, discover Outbound) (Era, []byte, error) {
-	return Legacy, nil, nil
+func New(opt Options) (*Upstream, error) {
+	u, err := url.Parse(opt.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("upstream %s: its url must be an absolute http or https URL", opt.Name)
+	}
+	static := http.Header{}
+	if u.User != nil {
+		password, _ := u.User.Password()
+		r := http.Request{Header: static}
+		r.SetBasicAuth(u.User.Username(), password)
+		u.User = nil
+	}
+	u.Fragment, u.RawFragment = "", ""
+	for _, name := range slices.Sorted(maps.Keys(opt.Header)) {
+		if err := checkHeader(name); err != nil {
+			return nil, fmt.Errorf("upstream %s: headers: %w", opt.Name, err)
+		}
+		if strings.ContainsAny(opt.Header[name], "\r\n\x00") {
+			return nil, fmt.Errorf("upstream %s: headers: the value of %s holds a line end", opt.Name, name)
+		}
+		static.Set(name, opt.Header[name])
+	}
+	up := &Upstream{opt: opt, url: u, static: static}
+	for _, name := range opt.Forward {
+		if err := checkHeader(name); err != nil {
+			return nil, fmt.Errorf("upstream %s: forward_headers: %w", opt.Name, err)
+		}
+		up.forward = append(up.forward, http.CanonicalHeaderKey(name))
+	}
+	up.opt.defaults()
+	up.tr = up.opt.transport()
+	return up, nil
 }
 
-// Session is one legacy session. It is made by [Upstream.Session] and begins
-// with the first Send, which must be of the initialize request; the id that the
-// upstream gives and the revision that it answers with go into the headers of
-// what is sent after. It is safe for concurrent use.
-type Session struct{ u *Upstream }
+func (o *Options) defaults() {
+	for _, n := range []struct {
+		limit *int
+		value int
+	}{
+		{&o.MaxFrame, 64 << 20}, {&o.MaxConns, 128}, {&o.MaxAttempts, 5},
+	} {
+		if *n.limit <= 0 {
+			*n.limit = n.value
+		}
+	}
+	if o.DialTime <= 0 {
+		o.DialTime = 10 * time.Second
+	}
+	if o.Retry <= 0 {
+		o.Retry = time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+}
 
-// Session starts a session. Of forward, the headers of the client whose session
-// it is, those that Options.Forward names go out with the GET stream and the end
-// of the session too; it may be nil.
-func (u *Upstream) Session(forward http.Header) *Session { return &Session{u} }
+func (o *Options) transport() *http.Transport {
+	tr := &http.Transport{
+		DialContext:           (&net.Dialer{Timeout: o.DialTime, KeepAlive: 15 * time.Second}).DialContext,
+		TLSHandshakeTimeout:   o.DialTime,
+		TLSClientConfig:       o.TLS.Clone(),
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          o.MaxConns,
+		MaxIdleConnsPerHost:   o.MaxConns,
+		IdleConnTimeout:       90 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		DisableCompression:    true, // bytes pass as they are, and a stream is not held back by a compressor
+		WriteBufferSize:       16 << 10,
+		ReadBufferSize:        16 << 10,
+		// More than enough for a session id and what proxies add.
+		MaxResponseHeaderBytes: 256 << 10,
+	}
+	if tr.TLSClientConfig == nil {
+		tr.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if o.EnvProxy {
+		tr.Proxy = http.ProxyFromEnvironment
+	}
+	return tr
+}
 
-// Send sends one message. For a request it returns when its response has been
-// given to a, after resuming a broken stream where the upstream can; else when
-// the upstream has taken it. Ending ctx ends the wait and cancels nothing
-// upstream: send notifications/cancelled for that.
-//
-// Errors: [ErrSessionLost], *[StatusError], [ErrNoAnswer], the cause of ctx, or
-// what the network said. A JSON-RPC error is an answer and no error.
-func (s *Session) Send(ctx context.Context, out Outbound, a Answer) error { return nil }
+// ours are the headers that the transport sets: they can be neither configured
+// nor forwarded.
+var ours = []string{
+	"Accept", "Accept-Encoding", "Connection", "Content-Length", "Content-Type", "Content-Encoding", "Expect", "Host", "Keep-Alive", "Origin",
+	"Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", httpmcp.HeaderLastID,
+}
 
-// Listen runs the GET stream and gives its messages to on, one after the other,
-// until ctx ends. It connects again after a break and resumes behind the last
-// event. It returns nil when the upstream offers no such stream, and
-// [ErrSessionLost]. Call it once, after the initialized notification is sent.
-func (s *Session) Listen(ctx context.Context, on func(msg []byte)) error { return nil }
+func checkHeader(name string) error {
+	key := http.CanonicalHeaderKey(name)
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`()<>@,;:\"/[]?={}`, c) >= 0 {
+			return fmt.Errorf("%q is no name of a header", name)
+		}
+	}
+	if name == "" || strings.HasPrefix(key, "Mcp-") || slices.Contains(ours, key) {
+		return fmt.Errorf("%q is set by the transport", name)
+	}
+	return nil
+}
 
-// Revision is what the upstream answered to initialize.
-func (s *Session) Revision() string { return "" }
+// Close closes idle connections. Sends in flight go on.
+func (u *Upstream) Close() { u.tr.CloseIdleConnections() }
 
-// Close tells the upstream that the session is over (DELETE).
-func (s *Session) Close(ctx context.Context) error { return nil }
+// headers starts the headers of a request: what the client's own has of those
+// that are named (K66), and over it what is configured.
+func (u *Upstream) headers(client http.Header) http.Header {
+	h := make(http.Header, len(u.static)+len(u.forward)+8)
+	for _, name := range u.forward {
+		if v := client[name]; len(v) > 0 {
+			h[name] = v
+		}
+	}
+	for name, v := range u.static {
+		h[name] = v
+	}
+	h["User-Agent"] = userAgent
+	return h
+}
+
+var (
+	userAgent    = []string{"spillway"}
+	typeJSON     = []string{"application/json"}
+	acceptBoth   = []string{"application/json, text/event-stream"}
+	acceptStream = []string{"text/event-stream"}
+)
+
+const maxRedirects = 5
+
+// roundTrip sends one request. It follows redirects that keep the method and
+// stay at the same host, and refuses others: credentials go nowhere else.
+func (u *Upstream) roundTrip(ctx context.Context, method string, to *url.URL, h http.Header, body []byte) (*http.Response, error) {
+	for range maxRedirects {
+		r := (&http.Request{
+			Method: method, URL: to, Host: to.Host, Header: h,
+			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		}).WithContext(ctx)
+		if body != nil {
+			r.ContentLength = int64(len(body))
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		}
+		resp, err := u.tr.RoundTrip(r)
+		if err != nil {
+			return nil, u.networkError(ctx, err)
+		}
+		if resp.StatusCode < 301 || resp.StatusCode > 308 || resp.StatusCode == http.StatusNotModified {
+			return resp, nil
+		}
+		next, err := u.redirect(resp, method, to)
+		if err != nil {
+			return nil, err
+		}
+		to = next
+	}
+	return nil, fmt.Errorf("upstream %s redirects over and over", u.opt.Name)
+}
+
+func (u *Upstream) redirect(resp *http.Response, method string, from *url.URL) (*url.URL, error) {
+	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
+	resp.Body.Close()
+	to, err := from.Parse(resp.Header.Get("Location"))
+	switch {
+	case err != nil || resp.Header.Get("Location") == "":
+		return nil, fmt.Errorf("upstream %s redirects to nowhere", u.opt.Name)
+	case to.Host != from.Host && !upgrades(from, to) || to.Scheme != from.Scheme && !upgrades(from, to):
+		return nil, fmt.Errorf("upstream %s redirects to %s://%s, which is another server: if that is meant, put its address into the configuration", u.opt.Name, to.Scheme, to.Host)
+	case method != http.MethodGet && resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect:
+		return nil, fmt.Errorf("upstream %s redirects with status %d, which would turn the message into a GET", u.opt.Name, resp.StatusCode)
+	}
+	to.User, to.Fragment = nil, ""
+	return to, nil
+}
+
+// upgrades reports whether a redirect goes from http to https of the same name,
+// on the usual ports.
+func upgrades(from, to *url.URL) bool {
+	return from.Scheme == "http" && to.Scheme == "https" && from.Hostname() == to.Hostname() &&
+		(from.Port() == "" || from.Port() == "80") && (to.Port() == "" || to.Port() == "443")
+}
+
+// networkError says what went wrong, without the URL: its query may be secret.
+func (u *Upstream) networkError(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		err = ue.Err
+	}
+	return fmt.Errorf("upstream %s at %s://%s: %w", u.opt.Name, u.url.Scheme, u.url.Host, err)
+}

@@ -48,7 +48,7 @@ func TestHTTPSSE(t *testing.T) {
 	post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`).want(t, 202, "")
 	must(k.last().Send([]byte(`{"n":1}`)))
 	s.want(`{"n":1}`)
-	post("[" + call1 + `,{"jsonrpc":"2.0","method":"b"}]`).want(t, 202, "")
+	post("["+call1+`,{"jsonrpc":"2.0","method":"b"}]`).want(t, 202, "")
 	s.want(`{"progress":1}`)
 	s.want(`{"jsonrpc":"2.0","id":1,"result":{"ok":true}}`)
 

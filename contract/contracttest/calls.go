@@ -118,9 +118,19 @@ func (s *scene) answer(c <-chan Answer) Answer {
 	}
 }
 
+// Lapser is a Process that can make the lease of a killed one run out, where
+// the face has no clock to move.
+type Lapser interface {
+	Lapse(operation, key string)
+}
+
 // lapse lets the lease of a killed process run out: by the clock where the
-// face has one to move, else by asking until it has.
+// face has one to move, else as the face can, else by asking until it has.
 func (p *proc) lapse(operation, key string) {
+	if l, ok := p.Process.(Lapser); ok {
+		l.Lapse(operation, key)
+		return
+	}
 	if p.s.has(HasClock) {
 		lease := p.s.Lease
 		if lease == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spillway-mcp/spillway/contract"
@@ -32,6 +33,7 @@ const (
 // Definitions returns the suite's operations over an upstream at a URL.
 func Definitions(url string, rt http.RoundTripper) ([]*contract.Definition, error) {
 	h := &upstreamClient{url: url, http: &http.Client{Transport: rt}}
+	_, h.host, _ = strings.Cut(url, "://")
 	specs := []contract.Spec{
 		h.create(OpCreate, "1.0"), h.create(OpCreate, "2.0"), h.customer(), h.blind(), h.settled(), h.slow(),
 		h.update(), h.members(), h.pair(), h.count(), h.values(), h.quick(), h.list(),
@@ -68,7 +70,7 @@ func account(at *contract.Invocation) (string, error) {
 func (h *upstreamClient) create(name, version string) contract.Spec {
 	return contract.Spec{
 		Name: name, Version: version, Title: "Create an item", Scope: "Makes one item in one account.",
-		Effects: contract.Creates, Idempotent: contract.NotIdempotent, Upstream: "fake", Target: account,
+		Effects: contract.Creates, Idempotent: contract.NotIdempotent, Upstream: h.host, Target: account,
 		Params: itemParams, Result: itemResult,
 		Mutation: &contract.MutationSpec{
 			Steps: []contract.Step{{
@@ -129,12 +131,12 @@ func (h *upstreamClient) slow() contract.Spec {
 func (h *upstreamClient) update() contract.Spec {
 	return contract.Spec{
 		Name: OpUpdate, Version: "1.0", Title: "Change an item", Scope: "Sets the value of one item.",
-		Effects: contract.Updates, Upstream: "fake",
+		Effects: contract.Updates, Upstream: h.host,
 		Params: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string"},"value":{"type":"string"}},` +
 			`"required":["id","value"],"additionalProperties":false}`),
 		Result: itemResult,
 		Mutation: &contract.MutationSpec{
-			Precondition: &contract.Precondition{Enforced: true, Text: "the item's revision", Current: h.revision},
+			Precondition: &contract.Precondition{Enforced: true, Current: h.revision},
 			Steps: []contract.Step{{Submit: func(ctx context.Context, at *contract.Invocation) (json.RawMessage, error) {
 				var p struct{ ID, Value string }
 				if err := json.Unmarshal(at.Params, &p); err != nil {

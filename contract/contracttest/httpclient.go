@@ -13,6 +13,7 @@ import (
 // upstreamClient is how the definitions reach the fake.
 type upstreamClient struct {
 	url  string
+	host string
 	http *http.Client
 }
 

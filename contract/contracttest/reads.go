@@ -34,7 +34,7 @@ func (h *upstreamClient) fetch(ctx context.Context, at *contract.Invocation) ([]
 func (h *upstreamClient) count() contract.Spec {
 	return contract.Spec{
 		Name: OpCount, Version: "1.0", Title: "Count stable records", Scope: "Counts the records of one collection that are neither drafts nor prereleases.",
-		Effects: contract.Reads, Upstream: "fake", Params: recordParams,
+		Effects: contract.Reads, Upstream: h.host, Params: recordParams,
 		Bounds: contract.Bounds{MaxPages: CountMaxPages},
 		Read: &contract.ReadSpec{
 			Fetch: h.fetch, Items: "page.items", Next: "page.next", Dedupe: "id",
@@ -50,7 +50,7 @@ func (h *upstreamClient) count() contract.Spec {
 func (h *upstreamClient) values() contract.Spec {
 	return contract.Spec{
 		Name: OpValues, Version: "1.0", Title: "Sum records", Scope: "Adds up the amounts of the records of one collection.",
-		Effects: contract.Reads, Upstream: "fake", Params: recordParams,
+		Effects: contract.Reads, Upstream: h.host, Params: recordParams,
 		Bounds: contract.Bounds{MaxRecords: ValuesMaxRecords, MaxPages: 1000},
 		Read: &contract.ReadSpec{
 			Fetch: h.fetch, Items: "page.items", Next: "page.next", Dedupe: "id",

@@ -10,7 +10,7 @@ import (
 func (h *upstreamClient) members() contract.Spec {
 	return contract.Spec{
 		Name: OpMembers, Version: "1.0", Title: "Add members", Scope: "Adds people to one team, one by one.",
-		Effects: contract.Creates, Idempotent: contract.NotIdempotent, Upstream: "fake",
+		Effects: contract.Creates, Idempotent: contract.NotIdempotent, Upstream: h.host,
 		Params: json.RawMessage(`{"type":"object","properties":{"team":{"type":"string"},` +
 			`"members":{"type":"array","items":{"type":"string"},"minItems":1}},` +
 			`"required":["team","members"],"additionalProperties":false}`),
@@ -113,7 +113,7 @@ func (h *upstreamClient) pair() contract.Spec {
 	}
 	return contract.Spec{
 		Name: OpPair, Version: "1.0", Title: "Create an item with a member", Scope: "Makes one item and adds one member to one team.",
-		Effects: contract.Creates, Idempotent: contract.NotIdempotent, Upstream: "fake",
+		Effects: contract.Creates, Idempotent: contract.NotIdempotent, Upstream: h.host,
 		Params: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"team":{"type":"string"},"member":{"type":"string"}},` +
 			`"required":["name","team","member"],"additionalProperties":false}`),
 		Mutation: &contract.MutationSpec{Steps: []contract.Step{item, member}},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/spillway-mcp/spillway/internal/cli"
 )
 
 // The test binary is every other process of these tests, too: the variable
@@ -19,6 +21,9 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	if os.Getenv(commandEnv) != "" {
+		os.Exit(cli.Main())
 	}
 	os.Exit(m.Run())
 }

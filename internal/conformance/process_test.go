@@ -19,7 +19,9 @@ type processes struct {
 	dieAt int
 }
 
-func (a processes) Name() string { return "Go in its own process, over the " + a.store.Kind + " journal" }
+func (a processes) Name() string {
+	return "Go in its own process, over the " + a.store.Kind + " journal"
+}
 
 func (a processes) Lacks(f contracttest.Feature) string {
 	if f == contracttest.HasJournal {

@@ -88,7 +88,7 @@ configuration; that is all it takes. See what it does first: spillway demo`,
 	)
 	root.SetHelpCommand(newHelp(s))
 	for _, add := range []func(streams) *cobra.Command{
-		newRun, newDemo,
+		newRun, newServe, newToken, newDemo,
 		newCheck, newFmt, newExplain, newReduce, newDryRun,
 		newOp,
 		newStash, newStats,

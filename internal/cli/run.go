@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spillway-mcp/spillway/internal/config"
+	"github.com/spillway-mcp/spillway/internal/gateway"
 	"github.com/spillway-mcp/spillway/internal/ledger"
 	"github.com/spillway-mcp/spillway/internal/proxy"
 	"github.com/spillway-mcp/spillway/internal/tokens"
@@ -23,7 +24,7 @@ type runOptions struct {
 func newRun(s streams) *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
-		Use:   "run [--server NAME] [--rules FILE] [-c FILE] -- COMMAND [ARG...]",
+		Use:   "run [--server NAME] [--rules FILE] [-c FILE] [-- COMMAND [ARG...]]",
 		Short: "Stand in front of an MCP server's command",
 		Long: `Start an MCP server and stand between it and the client on stdin and stdout.
 Put "spillway run --" in front of the server's command in your client's
@@ -36,12 +37,14 @@ one that breaks is reported on stderr, and the last good rules stay.
 
 Rules belong to a server's name: that of --server, else the one the server
 gives itself. With --server alone, the command is that of its entry in the
-configuration.
+configuration. With neither, all servers of the configuration are presented to
+the client as one: see docs/gateway.md.
 
 The server and all that it starts end with this process. See help exit-codes
 for what this process ends with.`,
 		Example: `  spillway run -- npx -y @modelcontextprotocol/server-filesystem ~/notes
-  spillway run --server github --rules rules.yaml -- github-mcp-server stdio`,
+  spillway run --server github --rules rules.yaml -- github-mcp-server stdio
+  spillway run -c spillway.yaml`,
 		GroupID: groupUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			before, command := splitAtDash(cmd, args)
@@ -71,6 +74,9 @@ func runRun(ctx context.Context, s streams, o runOptions, command []string) erro
 	}
 	for _, warning := range c.Warnings {
 		log.Warn(warning.Error())
+	}
+	if len(command) == 0 && o.server == "" && len(c.ServerNames()) > 0 {
+		return runMany(ctx, s, c, log)
 	}
 	start, err := serverCommand(c, o.server, command)
 	if err != nil {
@@ -129,6 +135,27 @@ func runRun(ctx context.Context, s streams, o runOptions, command []string) erro
 		}
 	}
 	return runEnd(ctx, proxy.Serve(ctx, opt))
+}
+
+// runMany presents all servers of the configuration to the client as one.
+func runMany(ctx context.Context, s streams, c *config.Config, log *slog.Logger) error {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	watcher, err := c.WatchRules(watching, log)
+	if err != nil {
+		return fileError(err)
+	}
+	parts, err := gatewayParts(c, s, watcher, log)
+	if err != nil {
+		return err
+	}
+	defer parts.close()
+	g, err := gateway.New(parts.opt)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	return runEnd(ctx, g.ServeStdio(ctx, s.In, s.Out, localCaller()))
 }
 
 // runEnd makes the exit status of run: the server's where it ended by itself, the signal's where one ended us.

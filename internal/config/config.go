@@ -42,6 +42,8 @@ type Config struct {
 	Operations string
 	Journal    Journal
 
+	Serve Serve
+
 	// Warnings are what has no effect, and what will be an error when it is
 	// needed: a server whose variables are not set.
 	Warnings yamlpos.Errors
@@ -171,6 +173,7 @@ func defaults(p places, lookup func(string) (string, bool)) *Config {
 		Stash:        Stash{Path: filepath.Join(p.state, "stash"), TTL: DefaultTTL, MaxBytes: DefaultMaxBytes, MaxBytesPerCaller: DefaultMaxBytes},
 		Ledger:       Ledger{Path: filepath.Join(p.state, "ledger.jsonl"), Estimator: estimators[0]},
 		Journal:      Journal{Path: filepath.Join(p.state, "journal.db")},
+		Serve:        Serve{Listen: DefaultListen, Tokens: filepath.Join(p.state, "tokens.json"), Limits: Limits{StopTime: DefaultStopTime}},
 		Expand:       true,
 		ExpandBudget: DefaultExpandBudget,
 		ResourceLink: "off",

@@ -67,6 +67,7 @@ func TestDesignFile(t *testing.T) {
 		MaxFrame:     64 << 20,
 		Operations:   filepath.FromSlash("/etc/spillway/operations.yaml"),
 		Journal:      c.Journal,
+		Serve:        Serve{Listen: "127.0.0.1:8372", Tokens: c.Serve.Tokens, Limits: Limits{StopTime: 30 * time.Second}},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)

@@ -86,6 +86,7 @@ func (r *reader) top(root *yamlpos.Node) {
 		{"max_frame", func(n *yamlpos.Node) { c.MaxFrame = int(r.size(n, "max_frame", 1024, math.MaxInt32)) }},
 		{"operations", func(n *yamlpos.Node) { c.Operations = r.file(n, "operations") }},
 		{"journal", r.journal},
+		{"serve", r.serve},
 	}
 	if root.JSON() && root.Get("mcpServers") != nil {
 		root = r.clientFile(root, fields)

@@ -18,6 +18,16 @@ type Server struct {
 	Dir     string            // where to start the command; "" is our own
 	URL     string
 	Headers map[string]string
+
+	// Prefix stands before the names of the server's tools and prompts, where
+	// several servers are behind one endpoint; "": only where names clash.
+	Prefix string
+	// PerSession gives each client a process of its own, where they would
+	// share one.
+	PerSession bool
+	// ForwardHeaders are the names of the clients' headers that the server
+	// gets (K66).
+	ForwardHeaders []string
 }
 
 // Argv returns the command with its arguments.
@@ -99,6 +109,9 @@ func (r *reader) server(name string, key, n *yamlpos.Node, strict bool) {
 		{"cwd", func(n *yamlpos.Node) { e.Dir = r.path(r.secret(n, "cwd", &e)) }},
 		{"url", func(n *yamlpos.Node) { e.URL = r.secret(n, "url", &e) }},
 		{"headers", func(n *yamlpos.Node) { e.Headers = r.strings(n, "headers", &e) }},
+		{"prefix", func(n *yamlpos.Node) { e.Prefix = r.prefix(n) }},
+		{"per_session", func(n *yamlpos.Node) { e.PerSession = r.flag(n, "per_session") }},
+		{"forward_headers", func(n *yamlpos.Node) { e.ForwardHeaders = r.headerNames(n) }},
 		{"type", func(n *yamlpos.Node) { r.word(n, "type", "stdio", "http", "streamable-http", "sse") }},
 	}
 	if !strict && n.Kind == yamlpos.Map {
@@ -115,6 +128,10 @@ func (r *reader) server(name string, key, n *yamlpos.Node, strict bool) {
 		r.errs.At(url, "", "%s has a command and a url; it can have one", what)
 	case url != nil && (e.Args != nil || e.Env != nil || e.Dir != ""):
 		r.errs.At(key, "", "%s has a url; args, env and cwd belong to a command", what)
+	case url != nil && e.PerSession:
+		r.errs.At(n.Get("per_session"), "", "%s has a url; each client has its own session there anyway", what)
+	case command != nil && e.ForwardHeaders != nil:
+		r.errs.At(n.Get("forward_headers"), "", "%s has a command; forward_headers belong to a url", what)
 	case command != nil && e.Headers != nil:
 		r.errs.At(key, "", "%s has a command; headers belong to a url", what)
 	}

@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/spillway-mcp/spillway/internal/httpmcp/client"
+	"github.com/spillway-mcp/spillway/internal/wire"
+)
+
+// httpLine is a session with a legacy HTTP upstream, which one client has for
+// itself, or the way to a modern one, which has no sessions.
+type httpLine struct {
+	p       *peer
+	session *client.Session // nil: modern
+	ctx     context.Context
+	cancel  context.CancelFunc
+	wait    sync.WaitGroup
+	listen  sync.Once
+}
+
+func (p *peer) dialHTTP() line {
+	l := &httpLine{p: p}
+	l.ctx, l.cancel = context.WithCancel(p.src.gone)
+	if !p.c.modern {
+		l.session = p.src.http.Session(p.c.opened)
+	}
+	return l
+}
+
+func (l *httpLine) send(o outbound) {
+	if o.m.Kind == wire.Request && o.inline {
+		l.exchange(o)
+		return
+	}
+	if o.m.Kind == wire.Notification && methodOf(o.msg, o.m) == "notifications/initialized" {
+		// What follows must find the session ready.
+		l.exchange(o)
+		l.listen.Do(func() { l.wait.Go(l.hear) })
+		return
+	}
+	l.wait.Go(func() { l.exchange(o) })
+}
+
+func (l *httpLine) exchange(o outbound) {
+	ctx := o.ctx
+	if ctx == nil {
+		ctx = l.ctx
+	}
+	out := client.Outbound{Message: o.msg, Header: o.header, Params: o.params}
+	answer := client.Answer{Message: func(msg []byte) {
+		if m, err := wire.Scan(msg); err == nil {
+			l.p.c.fromPeer(l.p, msg, m, o.f, true)
+		} else {
+			l.p.src.skipped(msg, err)
+		}
+	}}
+	if o.f != nil && o.f.reply != nil {
+		answer.Stream, answer.Dropped = o.f.reply.Stream, func(retry time.Duration) { o.f.reply.Drop(retry) }
+	}
+	began := time.Now()
+	var err error
+	if l.session != nil {
+		err = l.session.Send(ctx, out, answer)
+	} else {
+		err = l.p.src.http.Stateless(ctx, out, answer)
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, client.ErrSessionLost) && o.m.Kind == wire.Request:
+		l.p.c.sessionLost(l.p, l, o)
+	case o.m.Kind == wire.Request:
+		l.p.unreachable(err, began)
+		l.p.c.failed(l.p, o, err)
+	default:
+		l.p.src.g.opt.Log.Debug("message not sent", "server", l.p.src.cfg.Name, "err", err)
+	}
+}
+
+// hear takes what the upstream sends outside any call.
+func (l *httpLine) hear() {
+	err := l.session.Listen(l.ctx, func(msg []byte) {
+		if m, err := wire.Scan(msg); err == nil {
+			l.p.c.fromPeer(l.p, msg, m, nil, true)
+		}
+	})
+	if err != nil && l.ctx.Err() == nil {
+		l.p.src.g.opt.Log.Debug("listening stream ended", "server", l.p.src.cfg.Name, "err", err)
+	}
+}
+
+// endTime is how long the end of a session may take.
+const endTime = 2 * time.Second
+
+func (l *httpLine) close() {
+	if l.session != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), endTime)
+		defer cancel()
+		_ = l.session.Close(ctx)
+	}
+	l.cancel()
+	l.wait.Wait()
+}

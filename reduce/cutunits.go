@@ -2,6 +2,7 @@ package reduce
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 )
@@ -49,7 +50,6 @@ func (j *job) cutUnits() (outer string) {
 // share deals a text view of room bytes out: what needs less than an equal
 // share gets what it needs, the others share the rest equally.
 func (j *job) share(a *allocation, room int) {
-	type need struct{ unit, bytes int }
 	var needs []need
 	for i, u := range j.units {
 		a.limits[i] = j.r.rule.MaxBytes
@@ -62,39 +62,52 @@ func (j *job) share(a *allocation, room int) {
 			needs = append(needs, need{i, u.textBytes()})
 		}
 	}
-	for len(needs) > 0 {
-		sorted := slices.Clone(needs)
-		slices.SortStableFunc(sorted, func(x, y need) int { return x.bytes - y.bytes })
-		left, level := room, 0
-		for k, n := range sorted {
-			level = left / (len(sorted) - k)
-			if n.bytes > level {
-				break
-			}
-			left -= n.bytes
-			level = left
-		}
-		// The last payload of many goes where the level is too low to say
-		// anything; one that stands in structuredContent stays.
-		last := j.units[needs[len(needs)-1].unit]
-		if level < minShare && len(needs) > 1 && sorted[len(sorted)-1].bytes > level && !last.inside {
-			last.omitted = true
-			needs = needs[:len(needs)-1]
-			continue
-		}
-		for _, n := range needs {
-			u := j.units[n.unit]
-			share := max(level, 1)
-			if n.bytes <= level {
-				share = n.bytes
-			}
-			if u.inside {
-				share = max(share, min(n.bytes, MinMaxBytes))
-			}
-			a.limits[n.unit] = min(max(share/len(u.textBlocks()), 1), j.r.rule.MaxBytes)
-		}
+	if len(needs) == 0 {
 		return
 	}
+	// The last payloads of many go where the level is too low to say anything;
+	// one that stands in structuredContent is the first, and stays.
+	least := 1
+	shown := least + sort.Search(len(needs)-least, func(k int) bool {
+		level, most := levelOf(needs[:least+k+1], room)
+		return level < minShare && most > level
+	})
+	for _, n := range needs[shown:] {
+		j.units[n.unit].omitted = true
+	}
+	needs = needs[:shown]
+	level, _ := levelOf(needs, room)
+	for _, n := range needs {
+		u := j.units[n.unit]
+		share := max(level, 1)
+		if n.bytes <= level {
+			share = n.bytes
+		}
+		if u.inside {
+			share = max(share, min(n.bytes, MinMaxBytes))
+		}
+		a.limits[n.unit] = min(max(share/len(u.textBlocks()), 1), j.r.rule.MaxBytes)
+	}
+}
+
+// need is what a payload would take of the text view.
+type need struct{ unit, bytes int }
+
+// levelOf returns what each of needs may take of room at most, and the largest
+// of them.
+func levelOf(needs []need, room int) (level, most int) {
+	sorted := slices.Clone(needs)
+	slices.SortStableFunc(sorted, func(x, y need) int { return x.bytes - y.bytes })
+	left := room
+	for k, n := range sorted {
+		level = left / (len(sorted) - k)
+		if n.bytes > level {
+			break
+		}
+		left -= n.bytes
+		level = left
+	}
+	return level, sorted[len(sorted)-1].bytes
 }
 
 // textBlocks are the blocks that are shown: all of a text payload, one of a

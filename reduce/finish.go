@@ -50,12 +50,17 @@ func (j *job) finish(o *Outcome, outer string) {
 // textOutside is the text view's part that is no payload: none is left out of
 // the sizes that the result came with.
 func (j *job) textOutside() int {
+	inUnit := make([]bool, len(j.blocks))
+	for _, u := range j.units {
+		for _, i := range u.blocks {
+			inUnit[i] = true
+		}
+	}
 	n := 0
 	for i, b := range j.blocks {
-		if !b.at.Exists() || b.user || j.unitOf(i) != nil {
-			continue
+		if b.at.Exists() && !b.user && !inUnit[i] {
+			n += len(b.text)
 		}
-		n += len(b.text)
 	}
 	return n
 }
@@ -75,17 +80,6 @@ func (j *job) printedRef() string {
 		return j.refOrNone()
 	}
 	return ""
-}
-
-func (j *job) unitOf(block int) *unit {
-	for _, u := range j.units {
-		for _, i := range u.blocks {
-			if i == block {
-				return u
-			}
-		}
-	}
-	return nil
 }
 
 func (j *job) allNotes(outer string) string {

@@ -45,6 +45,10 @@ type block struct {
 	user bool // for the person only, not for the model
 	role role
 
+	json                 jsontape.Value // the text as JSON, once it was read
+	wasRead              bool
+	textPrint, jsonPrint uint64 // see mirrors; 0: not known yet
+
 	set  bool   // text replaces the block's own
 	next []byte // the replacing text
 	drop bool

@@ -58,7 +58,7 @@ func (j *job) findUnits() {
 		}
 		u := &unit{j: j, blocks: []int{i}, text: b.text}
 		if b.isText() {
-			u.readJSON(b.text)
+			u.readJSONOf(b)
 		}
 		j.units = append(j.units, u)
 	}
@@ -122,6 +122,15 @@ func (r *Reducer) crowded(v, member jsontape.Value) bool {
 // wantsRows reports a rule that acts on rows or fields, not on bytes alone.
 func (r *Reducer) wantsRows() bool {
 	return r.keep != nil || r.rows != nil || r.rule.MaxRows != nil
+}
+
+// readJSONOf is readJSON for a block, whose text may have been parsed already.
+func (u *unit) readJSONOf(b *block) {
+	if b.json.IsContainer() {
+		u.json, u.v, u.inner = true, b.json, lookThrough(b.json)
+	} else {
+		u.readJSON(b.text)
+	}
 }
 
 // readJSON makes u a JSON payload if the text is one object or array, or

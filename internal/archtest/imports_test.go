@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"internal/gateway"},
 	{"internal/demo", "internal/bench"},
 	{"internal/cli"},
-	{"cmd/spillway"},
+	{"cmd/spillway", "experiments"},
 }
 
 // layerOf returns the layer of a package and the name that it is listed under;

@@ -11,10 +11,11 @@ import (
 func TestEveryPackageSaysWhatItIs(t *testing.T) {
 	for dir, p := range packages(t) {
 		word := "Package " + path.Base(dir) + " "
-		if strings.HasPrefix(dir, "cmd/") {
+		program := strings.HasPrefix(dir, "cmd/") || strings.HasPrefix(dir, "experiments/")
+		if program {
 			word = "Command " + path.Base(dir) + " "
 		}
-		if !strings.HasPrefix(p.doc, word) && !(strings.HasPrefix(dir, "cmd/") && p.doc != "") {
+		if !strings.HasPrefix(p.doc, word) && !(program && p.doc != "") {
 			t.Errorf("%s has no package comment that starts with %q", dir, word)
 		}
 		for _, vague := range []string{"util", "utils", "common", "helpers", "types", "manager", "misc"} {

@@ -77,8 +77,8 @@ func (s *Session) Close() {
 		s.s.stopping.Store(true)
 		close(s.gone)
 		close(s.s.ended)
-		s.s.own.sent.Wait()
-		s.s.workers.Wait()
+		s.s.own.sent.Dismiss()
+		s.s.workers.Dismiss()
 		s.s.answerAbandoned()
 	})
 }

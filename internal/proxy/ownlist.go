@@ -3,7 +3,6 @@ package proxy
 import (
 	"bytes"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
@@ -24,7 +23,7 @@ type ownList struct {
 	asked   bool
 	held    []held // calls that wait, in their order
 	done    bool   // none waits, and none will
-	sent    sync.WaitGroup
+	sent    crew
 	learned chan struct{} // closed when the list is known, or will not be
 	meta    []byte        // _meta of our requests: a modern server needs it
 	pages   int

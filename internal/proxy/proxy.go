@@ -142,8 +142,8 @@ func Serve(ctx context.Context, opt Options) error {
 	}
 	opt.Upstream.Stdout().Close()
 	close(s.ended)
-	s.own.sent.Wait()
-	s.workers.Wait()
+	s.own.sent.Dismiss()
+	s.workers.Dismiss()
 	s.answerAbandoned()
 	switch {
 	case cause != nil && !errors.Is(cause, io.EOF):

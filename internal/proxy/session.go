@@ -19,7 +19,7 @@ type session struct {
 	hand Down   // nil: down has the client's stream
 	id   string // in the ledger only
 
-	workers sync.WaitGroup
+	workers crew
 	slots   chan struct{} // one a worker
 
 	ended     chan struct{} // closed when the session ends
@@ -202,10 +202,12 @@ func (s *session) wake() {
 // work runs f beside the pumps, when there is a slot for it.
 func (s *session) work(f func()) {
 	s.slots <- struct{}{}
-	s.workers.Go(func() {
+	if !s.workers.Go(func() {
 		defer func() { <-s.slots }()
 		f()
-	})
+	}) {
+		<-s.slots
+	}
 }
 
 // sent notes that a write to the client failed: nothing more reaches it.

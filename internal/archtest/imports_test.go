@@ -14,8 +14,8 @@ const module = "github.com/spillway-mcp/spillway"
 // nothing else of the module; its tests may import what they like.
 var layers = [][]string{
 	{"internal/jsontape", "internal/wire", "internal/tokens", "internal/upstream/reap", "internal/archtest", "internal/peertest"},
-	{"internal/schema/schemadoc", "internal/yamlpos", "internal/ledger", "internal/stash", "internal/upstream", "internal/fixture", "internal/era", "internal/client", "internal/httpmcp", "internal/access"},
-	{"internal/jmespath"},
+	{"internal/schema/schemadoc", "internal/yamlpos", "internal/ledger", "internal/stash", "internal/upstream", "internal/fixture", "internal/era", "internal/client", "internal/httpmcp"},
+	{"internal/jmespath", "internal/access"},
 	{"internal/schema", "reduce", "contract"},
 	{"internal/schema/schematest", "internal/rules", "internal/journal", "contract/contracttest"},
 	{"internal/operation"},

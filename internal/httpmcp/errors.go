@@ -78,3 +78,12 @@ func ErrorCode(msg []byte, m wire.Message) (int, bool) {
 	}
 	return int(code), true
 }
+
+// Denied refuses a request for who sent it.
+type Denied struct {
+	Status    int    // 401 or 403
+	Challenge string // the WWW-Authenticate header, such as "Bearer"
+	Reason    string // told to the client; holds no credential
+}
+
+func (d *Denied) Error() string { return d.Reason }

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -17,35 +18,61 @@ import (
 // firstBuffer bounds what is reserved for an answer on the word of its header.
 const firstBuffer = 1 << 20
 
+const chunkSize = 64 << 10
+
+var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
+
 // whole reads an answer that is no stream, in memory of its own.
 func (u *Upstream) whole(resp *http.Response) ([]byte, error) {
 	n := resp.ContentLength
-	limit := int64(u.opt.MaxFrame)
-	if n > limit {
+	switch {
+	case n > int64(u.opt.MaxFrame):
 		return nil, &TooLargeError{Size: n, Limit: u.opt.MaxFrame}
+	case n >= 0 && n <= firstBuffer:
+		buf := make([]byte, n)
+		_, err := io.ReadFull(resp.Body, buf)
+		if n == 0 && err == io.EOF {
+			err = nil
+		}
+		return buf, err
 	}
-	if n < 0 {
-		n = 16 << 10
-	}
-	buf := make([]byte, 0, min(n, firstBuffer)+1) // one more, to see the end without growing
-	for {
-		got, err := resp.Body.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+got]
+	// Its length is not known: pieces are joined once, when it is.
+	var full []*[chunkSize]byte
+	defer func() {
+		for _, c := range full {
+			chunks.Put(c)
+		}
+	}()
+	for size := 0; ; {
+		c := chunks.Get().(*[chunkSize]byte)
+		full = append(full, c)
+		got, err := fill(resp.Body, c[:])
+		size += got
 		switch {
-		case int64(len(buf)) > limit:
-			rest, _ := io.Copy(io.Discard, io.LimitReader(resp.Body, limit))
-			return nil, &TooLargeError{Size: int64(len(buf)) + rest, Limit: u.opt.MaxFrame}
+		case size > u.opt.MaxFrame:
+			rest, _ := io.Copy(io.Discard, io.LimitReader(resp.Body, int64(u.opt.MaxFrame)))
+			return nil, &TooLargeError{Size: int64(size) + rest, Limit: u.opt.MaxFrame}
 		case err == io.EOF:
-			return buf, nil
+			body := make([]byte, 0, size)
+			for _, c := range full {
+				body = append(body, c[:min(chunkSize, size-len(body))]...)
+			}
+			return body, nil
 		case err != nil:
 			return nil, err
 		}
-		if len(buf) == cap(buf) {
-			bigger := make([]byte, len(buf), min(len(buf)*2, max(u.opt.MaxFrame+1, len(buf)+1)))
-			copy(bigger, buf)
-			buf = bigger
-		}
 	}
+}
+
+// fill reads until p is full. Unlike io.ReadFull it leaves the error as it is:
+// io.EOF is the end, and io.ErrUnexpectedEOF an answer that was cut short.
+func fill(r io.Reader, p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var got int
+		got, err = r.Read(p[n:])
+		n += got
+	}
+	return n, err
 }
 
 // media is the media type of an answer.

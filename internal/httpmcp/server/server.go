@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/spillway-mcp/spillway/internal/httpmcp"
 	"github.com/spillway-mcp/spillway/internal/wire"
 )
 
@@ -76,13 +77,7 @@ type Authenticator interface {
 }
 
 // Denied refuses a request.
-type Denied struct {
-	Status    int    // 401 or 403
-	Challenge string // the WWW-Authenticate header, such as "Bearer"
-	Reason    string // told to the client; holds no credential
-}
-
-func (d *Denied) Error() string { return d.Reason }
+type Denied = httpmcp.Denied
 
 // Options are the edge's limits and what it asks of requests. The zero value of
 // a limit is its default, a negative one no limit.

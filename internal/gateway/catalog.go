@@ -1,9 +1,7 @@
 package gateway
 
 import (
-	"context"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/spillway-mcp/spillway/internal/config"
@@ -90,11 +88,6 @@ func (c *conn) change(do func(*catalog)) {
 	}
 	do(&next)
 	c.catalog.Store(&next)
-}
-
-// learn reads the tools of all upstreams, for a client that has not listed them.
-func (c *conn) learn(ctx context.Context, meta []byte, header http.Header) {
-	c.lists(ctx, "tools/list", meta, header)
 }
 
 // listed is one upstream's part of a list.

@@ -40,6 +40,7 @@ type conn struct {
 	tasks   map[string]*peer         // by the raw task id
 	subs    map[wire.IDKey]*inflight // subscriptions, by the id of our own for an upstream
 	byEdge  bool                     // the edge has ended it
+	learned time.Time                // when a call of an unknown tool made us list them
 }
 
 // edge is the way to the client.
@@ -102,7 +103,7 @@ func (g *Gateway) connect(caller string, modern bool, e edge) (*conn, error) {
 	}
 	opt := proxy.Options{
 		Rules: g.opt.Rules, Stash: g.opt.Stash, Caller: caller, Expand: g.opt.Expand, ExpandBudget: g.opt.ExpandBudget,
-		ResourceLink: g.opt.ResourceLink, Ledger: g.opt.Ledger, Counter: g.opt.Counter, Log: g.opt.Log,
+		ResourceLink: g.opt.ResourceLink, Operations: g.opt.Operations, Ledger: g.opt.Ledger, Counter: g.opt.Counter, Log: g.opt.Log,
 	}
 	name := "spillway"
 	if c.solo {
@@ -252,13 +253,13 @@ func (c *conn) down(id []byte, parts ...[]byte) {
 // announce sends a message of the session that answers nothing: that a list has
 // changed.
 func (c *conn) announce(parts [][]byte) {
-	if !c.modern {
-		c.edge.send(nil, parts...)
-		return
-	}
 	msg := join(parts)
 	m, err := wire.Scan(msg)
-	if err != nil {
+	if err != nil || m.Kind != wire.Notification {
+		return // an answer that nobody waits for any more
+	}
+	if !c.modern {
+		c.edge.send(nil, msg)
 		return
 	}
 	sub := wire.Path(msg, m.Params, "_meta", metaSubscription)

@@ -36,6 +36,8 @@ type Options struct {
 	Rules        func() *rules.Set
 	RulesChanged <-chan struct{}
 
+	Operations proxy.Operations // tools of our own beside the upstreams'; nil: none
+
 	Stash        proxy.Stash
 	Expand       bool
 	ExpandBudget int
@@ -60,7 +62,8 @@ type Gateway struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	sources atomic.Pointer[[]*source]
-	lastID  atomic.Uint64 // of requests that are not the client's own, or whose id is mapped
+	command func(*source) (proxy.Upstream, error) // starts a child
+	lastID  atomic.Uint64                         // of requests that are not the client's own, or whose id is mapped
 	metrics metrics
 	said    sync.Map // what was logged once and need not be again
 
@@ -73,7 +76,9 @@ type Gateway struct {
 
 // New starts the upstreams that clients share. Problems of single upstreams are
 // no error: they are logged, retried and shown.
-func New(opt Options) (*Gateway, error) {
+func New(opt Options) (*Gateway, error) { return newGateway(opt, startChild) }
+
+func newGateway(opt Options, start func(*source) (proxy.Upstream, error)) (*Gateway, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
@@ -87,7 +92,7 @@ func New(opt Options) (*Gateway, error) {
 		set := rules.Default()
 		opt.Rules = func() *rules.Set { return set }
 	}
-	g := &Gateway{opt: opt, conns: make(map[*conn]struct{}), modern: make(map[string]*conn)}
+	g := &Gateway{opt: opt, command: start, conns: make(map[*conn]struct{}), modern: make(map[string]*conn)}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	var all []*source
 	for _, s := range opt.Servers {

@@ -119,9 +119,7 @@ func (c *conn) openAll(ctx context.Context) {
 	var wait sync.WaitGroup
 	for _, p := range c.all() {
 		wait.Go(func() {
-			if _, _, err := p.open(ctx); err != nil {
-				p.markMissed()
-			}
+			_, _, _ = p.open(ctx) // what fails is told by missing
 		})
 	}
 	wait.Wait()

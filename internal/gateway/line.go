@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/spillway-mcp/spillway/internal/httpmcp"
-	"github.com/spillway-mcp/spillway/internal/upstream"
+	"github.com/spillway-mcp/spillway/internal/proxy"
 	"github.com/spillway-mcp/spillway/internal/wire"
 )
 
@@ -35,7 +35,7 @@ type line interface {
 // pipe is a child's two streams: frames out by a queue, so that a child that
 // does not read stops nobody else, and frames in.
 type pipe struct {
-	child *upstream.Child
+	child proxy.Upstream
 	out   *wire.Writer
 	mu    sync.Mutex
 	queue [][]byte
@@ -49,7 +49,7 @@ const maxQueued = 64 << 20
 
 var errNotReading = errors.New("it does not read what it is sent")
 
-func newPipe(child *upstream.Child) *pipe {
+func newPipe(child proxy.Upstream) *pipe {
 	return &pipe{child: child, out: wire.NewWriter(child.Stdin()), wake: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
@@ -164,7 +164,7 @@ type childLine struct {
 }
 
 func (p *peer) dialChild() (line, error) {
-	child, err := p.src.command()
+	child, err := p.src.g.command(p.src)
 	if err != nil {
 		return nil, err
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spillway-mcp/spillway/internal/httpmcp"
 	"github.com/spillway-mcp/spillway/internal/httpmcp/client"
+	"github.com/spillway-mcp/spillway/internal/upstream"
 	"github.com/spillway-mcp/spillway/internal/wire"
 )
 
@@ -154,11 +156,7 @@ func (p *peer) try(trying chan struct{}, prior line) {
 	switch {
 	case err == nil:
 		p.src.works()
-		if p.takeMissed() {
-			for _, kind := range []string{"tools", "prompts", "resources"} {
-				p.c.listChanged(kind)
-			}
-		}
+		p.back(prof)
 		return
 	case l != nil:
 		l.close()
@@ -213,6 +211,19 @@ func (p *peer) discover(ctx context.Context) (line, *profile, error) {
 	return p.dialHTTP(), prof, nil
 }
 
+// inFlight says why a call has no answer.
+func inFlight(err error) string {
+	var exit *upstream.ExitError
+	if !errors.As(err, &exit) {
+		return err.Error() + " while the call was in flight"
+	}
+	why := exit.How() + " while the call was in flight"
+	if words := exit.LastWords; words != "" {
+		why += "; its last words: " + strings.ToValidUTF8(words[max(0, len(words)-1000):], "")
+	}
+	return why
+}
+
 // lost notes that a child ended, and answers what it did not.
 func (p *peer) lost(l line, err error, ran time.Duration) {
 	p.mu.Lock()
@@ -224,7 +235,7 @@ func (p *peer) lost(l line, err error, ran time.Duration) {
 	if mine && !closed {
 		p.src.failed(err, ran)
 	}
-	p.c.lostPeer(p, fmt.Sprintf("%v while the call was in flight", err))
+	p.c.lostPeer(p, inFlight(err))
 }
 
 // unreachable notes an error of the network, after which an upstream is left
@@ -235,6 +246,18 @@ func (p *peer) unreachable(err error, began time.Time) {
 		return
 	}
 	p.src.g.opt.Log.Warn("upstream not reached", "server", p.src.cfg.Name, "err", err, "after", time.Since(began))
+}
+
+// back tells a client whose lists lack the upstream that they are old.
+func (p *peer) back(prof *profile) {
+	if !p.takeMissed() {
+		return
+	}
+	for _, kind := range []string{"tools", "prompts", "resources"} {
+		if prof.has(kind) {
+			p.c.listChanged(kind)
+		}
+	}
 }
 
 func (p *peer) markMissed() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/wire"
@@ -168,12 +169,27 @@ func (c *conn) callTool(f *inflight, msg []byte, m wire.Message) {
 	if e := c.entry(name); e == nil || c.peerOf(e.src) == nil {
 		c.beside(f, func() {
 			// A tool that came after the last list, or a client that lists none.
-			c.learn(f.ctx, metaOf(msg, m), f.header)
+			if c.mayLearn() {
+				c.lists(f.ctx, "tools/list", metaOf(msg, m), f.header)
+			}
 			c.callKnown(f, msg, m, name)
 		})
 		return
 	}
 	c.callKnown(f, msg, m, name)
+}
+
+// learnAgain is how often calls of unknown tools may make us list them.
+const learnAgain = 2 * time.Second
+
+func (c *conn) mayLearn() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.learned) < learnAgain {
+		return false
+	}
+	c.learned = time.Now()
+	return true
 }
 
 func (c *conn) callKnown(f *inflight, msg []byte, m wire.Message, name string) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-mcp/spillway/internal/config"
 	"github.com/spillway-mcp/spillway/internal/httpmcp/client"
+	"github.com/spillway-mcp/spillway/internal/proxy"
 	"github.com/spillway-mcp/spillway/internal/upstream"
 )
 
@@ -82,8 +83,8 @@ func (s *source) trunk(modern bool) *trunk {
 	return s.trunks[i]
 }
 
-// command starts a child.
-func (s *source) command() (*upstream.Child, error) {
+// startChild starts the command of a source.
+func startChild(s *source) (proxy.Upstream, error) {
 	child, err := upstream.Start(upstream.Command{
 		Name: s.cfg.Name, Argv: s.cfg.Argv(), Env: s.cfg.Environ(os.Environ()), Dir: s.cfg.Dir, Stderr: s.g.opt.Stderr,
 	})
@@ -102,7 +103,7 @@ func (s *source) failed(err error, ran time.Duration) time.Duration {
 		s.down.fails = 0
 	}
 	wait := time.Duration(0)
-	if s.down.fails > 0 || ran == 0 {
+	if s.down.fails > 0 {
 		wait = min(firstBackoff<<min(s.down.fails, 20), lastBackoff)
 	}
 	s.down.fails++

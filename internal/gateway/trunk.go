@@ -108,7 +108,7 @@ func (t *trunk) retry() {
 
 // once starts the child and serves it to its end.
 func (t *trunk) once() error {
-	child, err := t.src.command()
+	child, err := t.src.g.command(t.src)
 	if err != nil {
 		return err
 	}
@@ -165,19 +165,10 @@ func (t *trunk) greet(p *pipe, hello chan []byte) error {
 	}
 	t.settle(p, prof, nil)
 	t.src.works()
-	t.notify("tools", "prompts", "resources")
-	return nil
-}
-
-// notify tells the clients that have lists without this upstream that they are old.
-func (t *trunk) notify(kinds ...string) {
 	for _, p := range t.attached() {
-		if p.takeMissed() {
-			for _, kind := range kinds {
-				p.c.listChanged(kind)
-			}
-		}
+		p.back(prof)
 	}
+	return nil
 }
 
 func (t *trunk) attached() []*peer {

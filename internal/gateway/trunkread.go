@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"fmt"
 	"log/slog"
 
 	"github.com/spillway-mcp/spillway/internal/wire"
@@ -113,6 +112,6 @@ func (t *trunk) lost(err error) {
 	t.pending = make(map[wire.IDKey]trunkCall)
 	t.mu.Unlock()
 	for _, c := range all {
-		c.p.c.fail(c.p, c.f, c.id, CodeUpstreamGone, fmt.Sprintf("%v while the call was in flight", err))
+		c.p.c.fail(c.p, c.f, c.id, CodeUpstreamGone, inFlight(err))
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spillway-mcp/spillway/contract"
 	"github.com/spillway-mcp/spillway/internal/client"
 	"github.com/spillway-mcp/spillway/internal/config"
+	httpclient "github.com/spillway-mcp/spillway/internal/httpmcp/client"
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/operation"
 	"github.com/spillway-mcp/spillway/internal/operation/mcpface"
@@ -147,9 +148,26 @@ func openOperations(c *config.Config, s streams, log *slog.Logger, originals kee
 	return ops, nil
 }
 
-// face shows the operations as tools.
-func (o *operations) face() (*mcpface.Face, error) {
-	return mcpface.New(mcpface.Options{Client: o.client, Sealer: o.sealer, Name: proxy.ToolName})
+// openFace opens the operations of a configuration as tools; nil where it has
+// none. The function closes them.
+func openFace(c *config.Config, s streams, log *slog.Logger, store *stash.Store) (proxy.Operations, func(), error) {
+	if c.Operations == "" {
+		return nil, func() {}, nil
+	}
+	var originals keeper
+	if store != nil { // a nil *stash.Store in the interface would not be nil
+		originals = store
+	}
+	ops, err := openOperations(c, s, log, originals)
+	if err != nil {
+		return nil, nil, fileError(err)
+	}
+	face, err := mcpface.New(mcpface.Options{Client: ops.client, Sealer: ops.sealer, Name: proxy.ToolName})
+	if err != nil {
+		ops.Close()
+		return nil, nil, err
+	}
+	return face, ops.Close, nil
 }
 
 // keeper keeps originals: a stash.
@@ -198,6 +216,9 @@ func evidenceIn(store keeper) func(context.Context, string, string, []byte) (str
 // serverStarter starts the servers of a configuration for operations.
 func serverStarter(c *config.Config, s streams) servers.Start {
 	return func(ctx context.Context, server string) (servers.Conn, error) {
+		if srv, err := c.Server(server); err == nil && srv.URL != "" {
+			return servers.DialHTTP(ctx, httpclient.Options{Name: server, URL: srv.URL, Header: srv.Headers, MaxFrame: c.MaxFrame}, "spillway", thisBuild().Version)
+		}
 		cmd, err := serverCommand(c, server, nil)
 		if err != nil {
 			return nil, err

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/spillway-mcp/spillway/contract"
@@ -12,10 +11,7 @@ import (
 
 // openJournal opens the journal of a configuration, and the key that seals.
 func openJournal(j config.Journal) (contract.Store, *contract.Sealer, error) {
-	if j.URL != "" {
-		return nil, nil, errors.New("a journal with a url is not in this build")
-	}
-	store, err := journal.Open(j.Path)
+	store, err := journalStore(j)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -25,6 +21,18 @@ func openJournal(j config.Journal) (contract.Store, *contract.Sealer, error) {
 		return nil, nil, err
 	}
 	return store, sealer, nil
+}
+
+// journalTimeout is how long a database may take to answer at the start.
+const journalTimeout = 10 * time.Second
+
+func journalStore(j config.Journal) (contract.Store, error) {
+	if j.URL == "" {
+		return journal.Open(j.Path)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), journalTimeout)
+	defer cancel()
+	return journal.OpenPostgres(ctx, j.URL)
 }
 
 // journalSealer is the key of the configuration, else the one in the file

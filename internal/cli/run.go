@@ -118,22 +118,12 @@ func runRun(ctx context.Context, s streams, o runOptions, command []string) erro
 	if store != nil { // a nil *stash.Store in the interface would not be nil
 		opt.Stash = store
 	}
-	if c.Operations != "" {
-		var originals keeper
-		if store != nil {
-			originals = store
-		}
-		ops, err := openOperations(c, s, log, originals)
-		if err != nil {
-			child.Stop()
-			return fileError(err)
-		}
-		defer ops.Close()
-		if opt.Operations, err = ops.face(); err != nil {
-			child.Stop()
-			return err
-		}
+	var closeOperations func()
+	if opt.Operations, closeOperations, err = openFace(c, s, log, store); err != nil {
+		child.Stop()
+		return err
 	}
+	defer closeOperations()
 	return runEnd(ctx, proxy.Serve(ctx, opt))
 }
 

@@ -64,12 +64,14 @@ finish.`,
 
 // shared are the parts that gateways of both commands have.
 type shared struct {
-	opt     gateway.Options
-	store   *stash.Store
-	account *ledger.Writer
+	opt             gateway.Options
+	store           *stash.Store
+	account         *ledger.Writer
+	closeOperations func()
 }
 
 func (p *shared) close() {
+	p.closeOperations()
 	if p.store != nil {
 		p.store.Close()
 	}
@@ -86,7 +88,7 @@ func gatewayParts(c *config.Config, s streams, watcher *rules.Watcher, log *slog
 	if err != nil {
 		return nil, err
 	}
-	p := &shared{opt: gateway.Options{
+	p := &shared{closeOperations: func() {}, opt: gateway.Options{
 		Servers: servers, Rules: watcher.Current, RulesChanged: watcher.Changes(),
 		Expand: c.Expand, ExpandBudget: c.ExpandBudget, ResourceLink: c.ResourceLink,
 		Counter: counter, MaxFrame: c.MaxFrame, Stderr: s.Err, Version: thisBuild().Version, Log: log,
@@ -100,6 +102,12 @@ func gatewayParts(c *config.Config, s streams, watcher *rules.Watcher, log *slog
 		log.Warn("the ledger cannot be opened, so nothing is booked", "error", err)
 	}
 	p.opt.Ledger = p.account
+	operations, closeOperations, err := openFace(c, s, log, p.store)
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	p.opt.Operations, p.closeOperations = operations, closeOperations
 	return p, nil
 }
 

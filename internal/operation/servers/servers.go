@@ -59,9 +59,12 @@ func (p *Pool) CallTool(ctx context.Context, server, tool string, arguments, met
 	}{tool, arguments, meta}
 	result, err := e.conn.Do(ctx, "tools/call", params)
 	var fault *client.Error
+	var ce *operation.CallError
 	switch {
 	case err == nil:
 		return result, nil
+	case errors.As(err, &ce):
+		return nil, ce
 	case errors.As(err, &fault):
 		return nil, &operation.CallError{Kind: "rpc", Code: fault.Code.String(), Text: fault.Message}
 	case errors.Is(err, client.ErrHungUp):

@@ -45,6 +45,8 @@ func joined(before []byte, prev, next rune) bool {
 	switch {
 	case prev == '\r' && next == '\n':
 		return true
+	case prev < ' ', next < ' ': // nothing joins a line feed or its like
+		return false
 	case next == 0x200D || prev == 0x200D: // zero-width joiner
 		return true
 	case unicode.In(next, unicode.Mn, unicode.Me, unicode.Mc, unicode.Variation_Selector):

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spillway-mcp/spillway/internal/jmespath"
 	"github.com/spillway-mcp/spillway/internal/jsontape"
@@ -71,6 +70,7 @@ type expansion struct {
 	q      ExpandRequest
 	budget int
 	out    []byte // the content array's elements, each followed by a comma
+	beside string // how to get what the last part of a page does not have
 }
 
 func (x *expansion) result() []byte {
@@ -123,15 +123,18 @@ func (x *expansion) call(change func(*ExpandRequest)) string {
 // the rest.
 func (x *expansion) page(s []byte) error {
 	at := x.q.Offset
-	if at == 0 && len(s) <= x.budget {
+	if at == 0 && len(s)+len(x.beside) <= x.budget {
 		x.text(s)
+		if x.beside != "" {
+			x.text([]byte(x.beside))
+		}
 		return nil
 	}
 	if at >= len(s) {
 		return &ArgumentError{Name: "offset", Given: strconv.Itoa(at), Want: "what was asked for has " + count(len(s)) + " bytes"}
 	}
 	at = borderAfter(s, at)
-	end := min(at+x.budget-300, len(s))
+	end := min(at+x.room(), len(s))
 	if end < len(s) {
 		if b := border(s, end); b > at {
 			end = b
@@ -149,72 +152,19 @@ func (x *expansion) page(s []byte) error {
 	if end < len(s) {
 		x.text([]byte(where + " For the next part call with " + x.call(func(q *ExpandRequest) { q.Offset = end })))
 	} else {
+		if x.beside != "" {
+			where += " " + x.beside
+		}
 		x.text([]byte(where + " done"))
 	}
 	return nil
 }
 
-// whole answers with the original, if it fits, else with its first part.
-func (x *expansion) whole() ([]byte, error) {
-	j := x.j
-	content, structured := len(j.content.Raw()), len(j.structured.Raw())
-	if s := j.sizes(); s.Text <= x.budget && structured <= x.budget && content-s.Text <= x.budget && x.q.Offset == 0 {
-		out := append([]byte(`{"content":`), rawOr(j.content, "[]")...)
-		if j.structured.Exists() {
-			out = append(append(out, `,"structuredContent":`...), j.structured.Raw()...)
-		}
-		return append(out, x.meta()...), nil
-	}
-	if j.structured.IsContainer() {
-		u := j.units[0]
-		if !u.json && len(u.blocks) > 0 {
-			return x.done(x.page(u.text))
-		}
-		return x.done(x.page(j.structured.AppendCompact(nil)))
-	}
-	if len(j.blocks) == 1 {
-		return x.done(x.block(1))
-	}
-	return x.done(x.blocksInTurn())
-}
-
-// blocksInTurn answers with as many blocks as fit, one at least, and the call
-// for the next. Binary content over the budget is named, with the call for it.
-func (x *expansion) blocksInTurn() error {
-	used := 0
-	for i, b := range x.j.blocks {
-		size := len(b.v.Raw())
-		if !b.at.Exists() && size > x.budget {
-			n := i + 1
-			x.text([]byte(fmt.Sprintf("Block %d is %s of %s bytes. Call with %s", n, mediaOf(b.v), count(size),
-				x.call(func(q *ExpandRequest) { q.Block = &n }))))
-			continue
-		}
-		if used += size; used > x.budget-300 {
-			if i == 0 {
-				i++
-				if err := x.block(i); err != nil {
-					return err
-				}
-			}
-			n := i + 1
-			x.text([]byte(fmt.Sprintf("Blocks 1-%d of %d. For the next block call with %s", i, len(x.j.blocks),
-				x.call(func(q *ExpandRequest) { q.Block, q.Offset = &n, 0 }))))
-			return nil
-		}
-		x.out = append(append(x.out, b.v.Raw()...), ',')
-	}
-	return nil
-}
-
-// mediaOf names what a block holds.
-func mediaOf(b jsontape.Value) string {
-	for _, v := range []jsontape.Value{b.Get("mimeType"), b.Lookup("resource", "mimeType"), b.Get("type")} {
-		if s := v.Str(); s != "" {
-			return clip(s, 60)
-		}
-	}
-	return "a block"
+// room is what the budget leaves for data beside the line that names the call
+// for the next part.
+func (x *expansion) room() int {
+	call := len(x.call(func(q *ExpandRequest) { q.Offset = 1 << 40 }))
+	return max(x.budget-200-len(x.beside)-call, minExpandBudget/4)
 }
 
 func (x *expansion) done(err error) ([]byte, error) {
@@ -374,6 +324,11 @@ func (x *expansion) query() error {
 			out, err = wider, nil
 		}
 	}
+	if beside := x.j.structured; (err != nil || string(out) == "null") && u.inside && beside.IsContainer() {
+		if wider, werr := e.AppendJSON(nil, beside); werr == nil {
+			out, err = wider, nil
+		}
+	}
 	if err != nil {
 		return &ArgumentError{Name: "query", Given: strconv.Quote(clip(x.q.Query, 80)), Want: err.Error()}
 	}
@@ -450,7 +405,7 @@ func (x *expansion) someRows(sel *fieldSelection, elems []jsontape.Value, from, 
 	for ; i < to; i++ {
 		mark := len(out)
 		out = append(sel.append(out, elems[i], i), ',')
-		if len(out) > x.budget-400-len(strings.Join(x.q.Fields, "")) {
+		if len(out) > x.room() {
 			out = out[:mark]
 			break
 		}

@@ -409,6 +409,34 @@ func TestM15_K51_SlowOwnerPastItsLease(t *testing.T) {
 	}
 }
 
+func TestK51_HeartbeatsKeepALongWriteAlive(t *testing.T) {
+	u, store := &upstream{hold: make(chan struct{})}, contract.NewMemory()
+	op := customerOp(t, u, withKey)
+	opt := contract.Options{Store: store, Lease: 60 * time.Millisecond}
+	first, second := newClient(t, opt, op.Definition), newClient(t, opt, op.Definition)
+	done := make(chan *contract.Receipt)
+	go func() {
+		_, r, _ := op.Do(ctx, first, customer{Name: "Ada"}, contract.Call{Key: "k1"})
+		done <- r
+	}()
+	for {
+		if _, err := second.Get(ctx, contract.Ref{Key: "k1"}); err == nil {
+			break
+		}
+	}
+	// Three leases long the second worker finds the first alive.
+	for began := time.Now(); time.Since(began) < 3*opt.Lease; {
+		_, r, _ := op.Do(ctx, second, customer{Name: "Ada"}, contract.Call{Key: "k1", Wait: 10 * time.Millisecond})
+		if r.Outcome != contract.Pending {
+			t.Fatalf("the second worker gets %s", r.JSON())
+		}
+	}
+	close(u.hold)
+	if r := <-done; r.Outcome != contract.Completed || u.effects() != 1 {
+		t.Errorf("%d effects: %s", u.effects(), r.JSON())
+	}
+}
+
 type deaf struct{ contract.Store }
 
 func (deaf) Heartbeat(context.Context, contract.ID, int64, time.Time) error { return nil }

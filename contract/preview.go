@@ -247,10 +247,15 @@ func (c *Client) commit(ctx context.Context, ref Ref, call Call) (*Receipt, erro
 	def := c.Lookup(p.Operation)
 	if err != nil || def == nil || ref.Operation != "" && nameOf(ref.Operation) != def.Name() {
 		// Nothing is prepared, or no longer: what was committed still answers.
-		rec, def, e := c.find(ctx, Ref{Caller: caller, Operation: ref.Operation, Key: key}, ActionDo)
-		if e != nil {
-			return c.refuseRef(def, ref, e)
+		rec, found, e := c.find(ctx, Ref{Caller: caller, Operation: ref.Operation, Key: key}, ActionDo)
+		if e != nil && e.Kind == ErrNotFound && err == nil && def == nil {
+			e.Message = fmt.Sprintf("what is prepared under this id is %s, which is not defined here any more", p.Operation)
+			e.Hint = "prepare it anew"
 		}
+		if e != nil {
+			return c.refuseRef(found, ref, e)
+		}
+		def = found
 		return c.receipt(def, rec, true)
 	}
 	call.Caller, call.Key, call.Params, call.Revision, call.Preview = caller, key, p.Params, p.Revision, p.Token

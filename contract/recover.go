@@ -200,7 +200,12 @@ func (c *Client) resolve(ctx context.Context, ref Ref, res Resolution) (*Receipt
 		}
 		m, e := c.recorded(rec)
 		if e != nil {
-			return c.refuseRef(def, ref, e)
+			if def == nil {
+				return c.refuseRef(def, ref, e)
+			}
+			// The parameters cannot be opened, but a person knows what happened.
+			m = &mutation{c: c, def: def, spec: def.spec.Mutation, id: rec.ID, rec: rec}
+			m.in = Invocation{Operation: def.ID(), Caller: rec.Caller, Key: rec.Key, Params: []byte("{}"), Target: rec.Target}
 		}
 		now := c.now()
 		note := Note{At: now, Who: res.Who, Did: "resolved absent", Why: res.Why}

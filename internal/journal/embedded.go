@@ -115,7 +115,9 @@ func ownerOnly(path string) error {
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err == nil {
-		return f.Close()
+		// A crash of the machine must not take the name away from what was
+		// claimed since.
+		return errors.Join(f.Close(), syncDir(filepath.Dir(path)))
 	}
 	if !errors.Is(err, os.ErrExist) {
 		return err

@@ -214,10 +214,11 @@ func (j *job) outerNote() string {
 func (j *job) noteOfBlocks(most int) string {
 	var parts []string
 	var told facts
-	cut, omitted := 0, 0
+	cut := 0
+	var omitted []int
 	for _, u := range j.units {
 		if u.omitted && !u.fixed {
-			omitted++
+			omitted = append(omitted, u.blocks...)
 		}
 		if !u.changed || !u.noteOutside || u.omitted || u.fixed {
 			continue
@@ -242,13 +243,34 @@ func (j *job) noteOfBlocks(most int) string {
 		told.writeStripped(&b, most == 1 || len(j.stripped) > 4)
 		parts = append(parts, strings.TrimSpace(b.String()))
 	}
-	if omitted > 0 {
-		parts = append(parts, "The last "+count(omitted)+" of "+count(len(j.blocks))+" blocks are not shown.")
+	if len(omitted) > 0 {
+		parts = append(parts, "Not shown: block "+runsOf(omitted)+" of "+count(len(j.blocks))+".")
 	}
 	if len(parts) == 0 {
 		return j.insideNote()
 	}
 	return strings.Join(parts, " ") + told.pointer(j.refOrNone(), j.env.Expand)
+}
+
+// runsOf writes ascending indexes as numbers from 1, neighbours as one range:
+// "3, 5-90"; of many ranges the first, and how many there are in all.
+func runsOf(indexes []int) string {
+	var runs []string
+	for i := 0; i < len(indexes); {
+		k := i
+		for k+1 < len(indexes) && indexes[k+1] == indexes[k]+1 {
+			k++
+		}
+		run := count(indexes[i] + 1)
+		if k > i {
+			run += "-" + count(indexes[k]+1)
+		}
+		if i = k + 1; len(runs) == 4 && i < len(indexes) {
+			return strings.Join(runs, ", ") + " and more, " + count(len(indexes)) + " in all"
+		}
+		runs = append(runs, run)
+	}
+	return listOf(runs)
 }
 
 // toldInside reports that the note in structuredContent, which a text block

@@ -77,3 +77,13 @@ func TestRED44_DuplicateStringMember(t *testing.T) {
 		t.Errorf("shown: %s", got)
 	}
 }
+
+// TestRED16_BlocksNotShown: an image after the texts that are left out is shown.
+func TestRED16_BlocksNotShown(t *testing.T) {
+	text := `{"type":"text","text":"` + strings.Repeat("a line\\n", 60) + `"},`
+	image := `{"type":"image","mimeType":"image/png","data":"QUJD"}`
+	o := mustCompile(t, Rule{MaxBytes: 2500}).Reduce([]byte(`{"content":[`+strings.Repeat(text, 20)+image+","+strings.Repeat(text, 3)+image+`]}`), listed)
+	if !strings.Contains(o.Note, "Not shown: block ") || !strings.Contains(o.Note, "-20 and 22-24 of 25.") {
+		t.Errorf("note %q", o.Note)
+	}
+}

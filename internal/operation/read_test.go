@@ -1,50 +1,11 @@
 package operation
 
 import (
-	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/spillway-mcp/spillway/contract"
-	"github.com/spillway-mcp/spillway/internal/jsontape"
 )
-
-func releasePage(page, of int) string {
-	var rows []string
-	if page <= of {
-		for i := range 10 {
-			rows = append(rows, fmt.Sprintf(`{"id":%d,"draft":false,"prerelease":%t}`, 9007199254740993+page*10+i, i%2 == 0))
-		}
-	}
-	return "[" + strings.Join(rows, ",") + "]"
-}
-
-// The example of the documentation, over a tool that answers with text.
-func TestC01_ReadOverATool(t *testing.T) {
-	yaml, err := os.ReadFile("testdata/good.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var asked []string
-	caller := tools(func(server, tool string, args, meta []byte) (string, error) {
-		asked = append(asked, server+"/"+tool+string(args))
-		page := len(asked)
-		return string(jsontape.AppendQuote([]byte(`{"content":[{"type":"text","text":`), releasePage(page, 3))) + `}]}`, nil
-	})
-	c := open(t, string(yaml), "http://127.0.0.1:1", caller)
-	r := do(t, c, "count_stable_releases", "", `{"owner":"cli","repo":"cli"}`)
-	if !r.Complete || string(r.Result) != `{"stableReleases":15}` || r.RecordsExamined != 30 || r.Pages != 4 {
-		t.Errorf("%s", r.JSON())
-	}
-	want := []string{
-		`github/list_releases{"owner":"cli","repo":"cli","page":1,"perPage":10}`,
-		`github/list_releases{"owner":"cli","repo":"cli","page":2,"perPage":10}`,
-	}
-	if len(asked) != 4 || asked[0] != want[0] || asked[1] != want[1] {
-		t.Errorf("asked %q", asked)
-	}
-}
 
 const pagesOverHTTP = `
 operations:

@@ -91,8 +91,11 @@ func relayTo(t testing.TB, url string) *httptest.Server {
 		t.Fatal(err)
 	}
 	s := server.New(relay{up}, server.Options{})
+	mux := http.NewServeMux()
+	mux.Handle("/", s)
+	mux.Handle("/sse", s.HTTPSSE())
 	h := httptest.NewUnstartedServer(nil)
-	h.Config = server.NewHTTPServer(s)
+	h.Config = server.NewHTTPServer(mux)
 	h.Start()
 	t.Cleanup(func() {
 		s.Close()
@@ -101,5 +104,3 @@ func relayTo(t testing.TB, url string) *httptest.Server {
 	})
 	return h
 }
-
-var _ http.Handler = (*server.Server)(nil)

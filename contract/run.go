@@ -333,6 +333,10 @@ type life struct {
 	over  atomic.Bool
 }
 
+// heartbeats in a lease: several, so that a disk that is slow to answer one of
+// them does not pass for a lost owner.
+const heartbeats = 5
+
 func (m *mutation) heartbeat(claimed time.Time) *life {
 	l := &life{start: claimed, lease: m.c.opt.Lease, done: make(chan struct{})}
 	id, epoch, c := m.id, m.rec.Epoch, m.c
@@ -353,11 +357,11 @@ func (m *mutation) heartbeat(claimed time.Time) *life {
 			l.last.Store(int64(began.Sub(l.start)))
 		}
 		if !errors.Is(err, ErrStaleRecord) && !l.over.Load() {
-			l.timer.Reset(l.lease / 3)
+			l.timer.Reset(l.lease / heartbeats)
 		}
 	}
 	l.timer = time.AfterFunc(time.Hour, beat)
-	l.timer.Reset(l.lease / 3)
+	l.timer.Reset(l.lease / heartbeats)
 	l.done = mayRenew
 	return l
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/record"
 	"github.com/spillway-mcp/spillway/reduce"
 )
 
@@ -54,6 +55,7 @@ func (s *session) accountCall(c *call, event, outcome string, fill func(*ledger.
 // accountError books a result or error that passed because it tells of a
 // failure; nil where there was none of the server's.
 func (s *session) accountError(c *call, body []byte) {
+	s.recordError(c, body)
 	s.accountCall(c, ledger.EventError, ledger.OutcomeError, func(l *ledger.Line) {
 		v := s.view(body)
 		if v.text == 0 && v.structured == 0 {
@@ -72,6 +74,7 @@ func (s *session) accountPassed(c *call, result []byte, faults []string) {
 		s.accountError(c, result)
 		return
 	}
+	s.recordResult(c, record.KindCall, outcome, result, faults)
 	s.checkSchema(c, result)
 	s.accountCall(c, ledger.EventCall, outcome, func(l *ledger.Line) {
 		l.Faults = faults
@@ -81,6 +84,7 @@ func (s *session) accountPassed(c *call, result []byte, faults []string) {
 
 // accountReduced books what the reducer made of a result.
 func (s *session) accountReduced(c *call, result []byte, out reduce.Outcome) {
+	s.recordReduced(c, result, out)
 	s.checkSchema(c, result)
 	outcome := ledger.OutcomePassed
 	if out.Changed {
@@ -113,6 +117,7 @@ func (s *session) accountStopped(c *call) {
 	if c.kind != tool {
 		return
 	}
+	s.recordResult(c, record.KindCall, record.Stopped, nil, nil)
 	s.accountCall(c, ledger.EventError, ledger.OutcomeStopped, func(*ledger.Line) {})
 }
 

@@ -59,6 +59,8 @@ type toolCall struct {
 	args   map[string]string
 	repeat string
 
+	recorded recorded
+
 	sent   []byte // the arguments as the server got them; of a tool that may write
 	verify bool   // the caller asked for the full result (RED-33)
 	token  bool   // the tool has a parameter for a token (RED-34)

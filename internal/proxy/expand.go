@@ -52,6 +52,9 @@ func (s *session) expandServed(server string) bool {
 // be slow, the stash need not wait for it.
 func (s *session) expandFor(c *call, args []byte) {
 	args = append([]byte(nil), args...)
+	if s.opt.Record != nil {
+		c.recorded.args = args
+	}
 	s.workers.Go(func() {
 		entry, result, err := s.expand(args)
 		if err != nil {
@@ -65,6 +68,7 @@ func (s *session) expandFor(c *call, args []byte) {
 
 // accountExpand books what was given back: all of it is a cost (RED-47).
 func (s *session) accountExpand(c *call, entry stash.Entry, result []byte, err error) {
+	s.recordExpand(c, entry.Server, entry.Tool, entry.Ref, result, err)
 	s.account(func(l *ledger.Line) {
 		l.Event, l.Outcome = ledger.EventExpand, ledger.OutcomePassed
 		l.Tool, l.Stash = entry.Tool, entry.Ref

@@ -80,6 +80,7 @@ func (s *Session) Close() {
 		s.s.own.sent.Dismiss()
 		s.s.workers.Dismiss()
 		s.s.answerAbandoned()
+		s.s.rec.w.Close()
 	})
 }
 

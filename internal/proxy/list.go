@@ -319,6 +319,7 @@ func dropMember(src []byte, sp wire.Span, key string) wire.Edit {
 
 // accountList books what the list has grown (RED-47).
 func (s *session) accountList(c *call, before, after []byte) {
+	s.recordList(c, before, after)
 	s.account(func(l *ledger.Line) {
 		l.Event, l.Outcome = ledger.EventList, ledger.OutcomePassed
 		if len(before) != len(after) || !bytes.Equal(before, after) {

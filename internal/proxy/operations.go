@@ -9,6 +9,7 @@ import (
 	"github.com/spillway-mcp/spillway/contract"
 	"github.com/spillway-mcp/spillway/internal/ledger"
 	"github.com/spillway-mcp/spillway/internal/operation/mcpface"
+	"github.com/spillway-mcp/spillway/internal/record"
 	"github.com/spillway-mcp/spillway/internal/wire"
 )
 
@@ -71,6 +72,9 @@ func (s *session) operate(c *call, name string, body []byte, m wire.Message) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.stop, c.name = cancel, name
+	if s.opt.Record != nil {
+		c.recorded.args = in.Arguments
+	}
 	s.add(c)
 	s.workers.Go(func() {
 		defer cancel()
@@ -89,6 +93,7 @@ func (s *session) operate(c *call, name string, body []byte, m wire.Message) {
 			return
 		}
 		s.answer(c, result)
+		s.recordResult(c, record.KindOperation, record.Passed, result, nil)
 		s.account(func(l *ledger.Line) {
 			l.Event, l.Outcome, l.Tool = ledger.EventCall, ledger.OutcomePassed, name
 			if failed, _ := verdict(result); failed {

@@ -73,6 +73,8 @@ type Options struct {
 	Ledger  *ledger.Writer
 	Counter tokens.Counter // the ledger's estimator; nil writes no tokens
 
+	Record Recorder // nil: nothing is recorded
+
 	MaxFrame int           // bytes of one message, either way; 0 is wire.DefaultLimit
 	Drain    time.Duration // how long calls in flight may go on once the client has hung up; 0 is 10 s
 	Log      *slog.Logger  // nil discards
@@ -145,6 +147,7 @@ func Serve(ctx context.Context, opt Options) error {
 	s.own.sent.Dismiss()
 	s.workers.Dismiss()
 	s.answerAbandoned()
+	s.rec.w.Close()
 	switch {
 	case cause != nil && !errors.Is(cause, io.EOF):
 		return cause

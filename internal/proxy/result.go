@@ -59,6 +59,7 @@ func (s *session) callTool(c *call, body []byte, m wire.Message) (edits []wire.E
 			c.sent = bytes.Clone(args)
 		}
 	}
+	s.toRecord(c, args, body, m)
 	if ref := s.cutMarker(c, args); ref != "" {
 		s.refuseMarker(c, ref)
 		return nil, false

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/spillway-mcp/spillway/internal/ledger"
 	"github.com/spillway-mcp/spillway/internal/wire"
@@ -32,6 +33,7 @@ type session struct {
 
 	digestKey []byte
 	repeats   ledger.Repeats
+	rec       recording
 
 	mu        sync.Mutex
 	pending   map[wire.IDKey]*call // the client's requests that have no answer yet
@@ -61,6 +63,7 @@ func newSession(opt Options) *session {
 		broken:    make(chan struct{}),
 		ended:     make(chan struct{}),
 		digestKey: ledger.NewKey(),
+		rec:       recording{began: time.Now()},
 		pending:   make(map[wire.IDKey]*call),
 	}
 }

@@ -141,7 +141,7 @@ func inGo(rel string, data []byte) ([]named, error) {
 	return found, nil
 }
 
-var startsWithID = regexp.MustCompile(`^(RED-|C-|K)\d{2}\b`)
+var startsWithID = regexp.MustCompile(`^(RED-|C-|M|Q|A|K)\d{2}\b`)
 
 func isTest(name string) bool {
 	for _, prefix := range []string{"Test", "Fuzz", "Benchmark", "Example"} {

@@ -24,7 +24,7 @@ import (
 
 // Documents are the pages whose numbered statements need a test, by path from
 // the root of the repository; those that do not exist have none.
-var Documents = []string{"docs/reducer.md", "docs/writes.md", "docs/contracts.md", "docs/cases.md"}
+var Documents = []string{"docs/reducer.md", "docs/writes.md", "docs/contract.md", "docs/cases.md"}
 
 // The pages that this package writes and reads.
 const (
@@ -73,7 +73,7 @@ func compare(a, b ID) int {
 	return cmp.Or(cmp.Compare(slices.Index(families, fa), slices.Index(families, fb)), strings.Compare(fa, fb), na-nb)
 }
 
-var families = []string{"RED", "C", "K"}
+var families = []string{"RED", "C", "M", "Q", "A", "K"}
 
 func (id ID) parts() (family string, number int) {
 	family = strings.TrimRight(string(id), "-0123456789")

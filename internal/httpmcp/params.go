@@ -188,7 +188,7 @@ func Name(method string, msg []byte, params wire.Span) (string, bool) {
 		member = "name"
 	case "resources/read":
 		member = "uri"
-	case "tasks/get", "tasks/update", "tasks/cancel", "tasks/result":
+	case "tasks/get", "tasks/update", "tasks/cancel":
 		member = "taskId"
 	default:
 		return "", false

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 roots are deprecated, and part of the revisions that are tested here
+
 package httpmcp_test
 
 import (

@@ -210,7 +210,7 @@ func TestProbe(t *testing.T) {
 		{405, ``, client.Legacy, false},
 		{202, ``, client.Legacy, false},
 		{200, `{"jsonrpc":"2.0","id":1,"result":{}}`, client.Legacy, false},
-		{401, ``, client.Legacy, true},
+		{http.StatusUnauthorized, ``, client.Legacy, true},
 		{503, ``, client.Legacy, true},
 	} {
 		up := serve(t, func(w http.ResponseWriter, r *http.Request) { sendJSON(w, c.status, c.body) })

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -293,4 +295,29 @@ func TestK63_SessionsLeaveNothing(t *testing.T) {
 		t.Errorf("%d sessions were closed", k.closedSessions())
 	}
 	until(t, "all is given back", func() bool { return e.server.Counts() == server.Counts{} })
+}
+
+// BenchmarkIdleSession tells what a session costs that nobody uses.
+func BenchmarkIdleSession(b *testing.B) {
+	k := &core{}
+	s := server.New(k, server.Options{MaxSessions: -1})
+	defer s.Close()
+	var before, after runtime.MemStats
+	n := 0
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for b.Loop() {
+		r := httptest.NewRequest("POST", "http://localhost/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code != 200 {
+			b.Fatal(w.Code)
+		}
+		n++
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(n), "heap-B/session")
+	runtime.KeepAlive(s)
 }

@@ -365,7 +365,9 @@ func (r *reading) records(items jmespath.Result) bool {
 			}
 		}
 	}
-	if r.st.Skip > total {
+	// Of a live collection records may have gone since; what is left of the page
+	// was examined before.
+	if r.st.Skip > total && r.def.spec.Read.Consistency == Snapshot {
 		return r.stop(ReasonInvalidPage, "page %d has %d records; %d were examined before", r.st.Pages+1, total, r.st.Skip)
 	}
 	return true

@@ -498,3 +498,22 @@ func TestQ13_WritesWhilePagingAreSaid(t *testing.T) {
 		t.Errorf("consistency %s", r.Consistency)
 	}
 }
+
+func TestQ13_RecordsGoneBeforeAResume(t *testing.T) {
+	for _, consistency := range []contract.Consistency{contract.Live, contract.Snapshot} {
+		p := pagesOf(10, mixed(20)...)
+		op := openOp(t, p, func(r *contract.Read[filter, counted]) {
+			r.Bounds.MaxRecords, r.Consistency = 8, consistency
+		})
+		c := newClient(t, contract.Options{})
+		_, r, err := op.Do(ctx, c, filter{}, contract.Call{})
+		incomplete(t, r, err, contract.ReasonMaxRecords, 8)
+		p.pages[0] = p.pages[0][:5]
+		_, r, err = op.Do(ctx, c, filter{}, contract.Call{Continuation: *r.Continuation})
+		if consistency == contract.Live {
+			incomplete(t, r, err, contract.ReasonMaxRecords, 16)
+		} else {
+			incomplete(t, r, err, contract.ReasonInvalidPage, 8)
+		}
+	}
+}

@@ -54,10 +54,3 @@ func instant(n int64) time.Time {
 	}
 	return time.Unix(0, n).UTC()
 }
-
-func flag(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}

@@ -117,25 +117,27 @@ func TestSealerIsSharedByProcesses(t *testing.T) {
 	}
 }
 
+// refused checks that a mutation over s is refused before it is submitted.
+func refused(t *testing.T, s contract.Store) {
+	t.Helper()
+	submitted := false
+	op := contract.Mutation[struct{}, struct{}]{Name: "create", Version: "1.0", Scope: "x", Effects: contract.Creates,
+		Submit: func(context.Context, *contract.Invocation, struct{}) (struct{}, error) {
+			submitted = true
+			return struct{}{}, nil
+		}}.MustDefine()
+	c, err := contract.New(contract.Options{Store: s, Caller: "alice"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, r, err := op.Do(context.Background(), c, struct{}{}, contract.Call{Key: "refused"})
+	if !errors.Is(err, contract.ErrJournal) || r.Effect != contract.EffectNone || submitted {
+		t.Errorf("%v, submitted %v: %s", err, submitted, r.JSON())
+	}
+}
+
 func TestM21_Refusals(t *testing.T) {
 	ctx := context.Background()
-	refused := func(t *testing.T, s contract.Store) {
-		t.Helper()
-		submitted := false
-		op := contract.Mutation[struct{}, struct{}]{Name: "create", Version: "1.0", Scope: "x", Effects: contract.Creates,
-			Submit: func(context.Context, *contract.Invocation, struct{}) (struct{}, error) {
-				submitted = true
-				return struct{}{}, nil
-			}}.MustDefine()
-		c, err := contract.New(contract.Options{Store: s, Caller: "alice"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, r, err := op.Do(ctx, c, struct{}{}, contract.Call{Key: "refused"})
-		if !errors.Is(err, contract.ErrJournal) || r.Effect != contract.EffectNone || submitted {
-			t.Errorf("%v, submitted %v: %s", err, submitted, r.JSON())
-		}
-	}
 	t.Run("locked", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "journal.db")
 		j := open(t, path)

@@ -89,6 +89,14 @@ func TestPostgresIsOpenedByManyAtOnce(t *testing.T) {
 	}
 }
 
+func TestM21_PostgresGone(t *testing.T) {
+	p := openPostgres(t, postgres(t))
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, p)
+}
+
 func TestPostgresSaysNothingOfItsDSN(t *testing.T) {
 	_, err := journal.OpenPostgres(context.Background(), "postgres://user:hunter2@localhost:notaport/x")
 	if err == nil || strings.Contains(err.Error(), "hunter2") {

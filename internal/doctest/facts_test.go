@@ -99,7 +99,7 @@ func checkCommand(t *testing.T, where, line string) {
 		switch {
 		case aFlag.MatchString(word):
 			flags = append(flags, aFlag.FindString(word))
-		case len(flags) == 0 && len(path) < 2 && regexp.MustCompile(`^[a-z-]+$`).MatchString(word):
+		case len(flags) == 0 && len(path) < 3 && regexp.MustCompile(`^[a-z-]+$`).MatchString(word):
 			path = append(path, word)
 		}
 	}
@@ -107,8 +107,9 @@ func checkCommand(t *testing.T, where, line string) {
 		return
 	}
 	help, err := exec.Command("spillway", append([]string{"help"}, path...)...).CombinedOutput()
-	if err != nil && len(path) == 2 { // the second word was an argument
-		help, err = exec.Command("spillway", "help", path[0]).CombinedOutput()
+	for err != nil && len(path) > 1 { // the last word was an argument
+		path = path[:len(path)-1]
+		help, err = exec.Command("spillway", append([]string{"help"}, path...)...).CombinedOutput()
 	}
 	if err != nil {
 		t.Errorf("%s: `%s`: %s", where, line, help)

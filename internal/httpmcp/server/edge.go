@@ -58,7 +58,7 @@ func (o *Options) defaults() {
 		limit *time.Duration
 		value time.Duration
 	}{
-		{&o.CallTime, time.Hour}, {&o.IdleSession, time.Hour}, {&o.ReadTime, 15 * time.Second},
+		{&o.CallTime, time.Hour}, {&o.CancelTime, 5 * time.Second}, {&o.IdleSession, time.Hour}, {&o.ReadTime, 15 * time.Second},
 		{&o.WriteTime, 30 * time.Second}, {&o.KeepAlive, 15 * time.Second}, {&o.StreamAfter, 10 * time.Second},
 	} {
 		if *d.limit == 0 {

@@ -206,6 +206,14 @@ func (x *exchange) writePlain(evs []event) {
 		}
 		parts, size = append(parts, ev.parts...), size+ev.size
 	}
+	if len(parts) == 0 { // all were cancelled
+		if x.sse {
+			x.begin(1)
+		} else {
+			x.w.WriteHeader(http.StatusAccepted)
+		}
+		return
+	}
 	if x.batch {
 		parts[0] = []byte("[ ")
 		parts, size = append(parts, []byte("]")), size+1

@@ -92,6 +92,11 @@ func (p *post) calls(c *Client, batch bool, all ...*Inbound) bool {
 	}
 	if requests == 0 {
 		p.notify(c.ctx, c.session.Receive, all...)
+		for _, in := range all {
+			if id := cancels(in); id != nil {
+				c.cancel(id)
+			}
+		}
 		return true
 	}
 	if !p.s.take(p.caller, Counts{Calls: requests}) {

@@ -313,3 +313,37 @@ func TestLegacyIdleSessionEnds(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// K65: a cancelled call whose server sends no answer ends; others go on.
+func TestK65_CancelledCallsEnd(t *testing.T) {
+	for _, accept := range []string{"application/json, text/event-stream", "application/json"} {
+		started := make(chan bool, 2)
+		release := make(chan bool)
+		e := start(t, &core{receive: func(_ context.Context, _ *server.Client, in *server.Inbound) {
+			if in.Reply == nil {
+				return
+			}
+			started <- true
+			if string(id(in)) == "2" {
+				<-release
+				answerOK(in)
+			}
+		}}, server.Options{CancelTime: 10 * time.Millisecond})
+		h := e.handshake("2025-11-25")
+		ended := make(chan answer)
+		go func() { ended <- e.do("POST", call1, with(h, "Accept", accept)) }()
+		<-started
+		e.do("POST", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1.0}}`, h).want(t, 202, "")
+		other := make(chan answer)
+		go func() { other <- e.do("POST", strings.Replace(call1, "1,", "2,", 1), h) }()
+		<-started
+		if a := <-ended; a.status/100 != 2 || strings.Contains(a.body, "error") || strings.Contains(a.body, "result") {
+			t.Errorf("%+v", a)
+		}
+		close(release)
+		if a := <-other; !strings.Contains(a.body, `"id":2,"result":{"ok":true}`) {
+			t.Errorf("%+v", a)
+		}
+		until(t, "no call is left", func() bool { return e.server.Counts().Calls == 0 })
+	}
+}

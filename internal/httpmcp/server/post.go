@@ -176,3 +176,12 @@ func (p *post) notify(ctx context.Context, receive func(context.Context, *Inboun
 	}
 	p.w.WriteHeader(http.StatusAccepted)
 }
+
+// cancels returns the id of the request that a message cancels, nil if it does
+// not.
+func cancels(in *Inbound) []byte {
+	if in.Scan.Kind != wire.Notification || !wire.StringIs(in.Scan.Method.Of(in.Message), "notifications/cancelled") {
+		return nil
+	}
+	return wire.Member(in.Message, in.Scan.Params, "requestId").Of(in.Message)
+}

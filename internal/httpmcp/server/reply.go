@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spillway-mcp/spillway/internal/httpmcp"
+	"github.com/spillway-mcp/spillway/internal/wire"
 )
 
 // Reply is where the answer to one request goes. Its methods never wait for the
@@ -23,7 +24,7 @@ type Reply struct {
 	opens  *Client // where it answers initialize
 	timer  *time.Timer
 
-	answered, lated bool // with st.mu
+	answered, lated, cancelled bool // with st.mu
 }
 
 // ErrAnswered is the error of a second answer, and of what comes after one.
@@ -113,6 +114,52 @@ func (r *Reply) settle(cause error) {
 	r.s.give(r.caller, r.holds)
 }
 
+// cancel notes that the client has cancelled the request with this id. Most
+// servers send no answer then, and the response would never end.
+func (c *Client) cancel(id []byte) {
+	key := wire.KeyOf(id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, st := range c.streams {
+		st.cancel(key)
+	}
+	if c.outside != nil {
+		c.outside.cancel(key)
+	}
+}
+
+func (st *stream) cancel(key wire.IDKey) {
+	for _, r := range st.replies {
+		if !r.cancelled && wire.KeyOf(r.id) == key {
+			r.cancelled = true
+			r.timer.Reset(r.s.opt.CancelTime)
+		}
+	}
+}
+
+// leave ends a cancelled request without an answer.
+func (r *Reply) leave() {
+	st := r.st
+	st.mu.Lock()
+	if r.answered {
+		st.mu.Unlock()
+		return
+	}
+	r.answered = true
+	st.open--
+	st.replies = slices.DeleteFunc(st.replies, func(x *Reply) bool { return x == r })
+	if st.open == 0 && st.num > 0 {
+		if st.ended = time.Now(); st.lost {
+			st.c.forget(st)
+		} else {
+			st.c.finished = append(st.c.finished, st)
+		}
+	}
+	st.wake()
+	st.mu.Unlock()
+	r.settle(context.Canceled)
+}
+
 // abandon gives the request up without an answer: its client cannot be reached.
 func (r *Reply) abandon(cause error) {
 	r.st.mu.Lock()
@@ -129,6 +176,11 @@ func (r *Reply) abandon(cause error) {
 func (r *Reply) late() {
 	left := r.s.opt.CallTime - r.s.opt.StreamAfter
 	r.st.mu.Lock()
+	if r.cancelled {
+		r.st.mu.Unlock()
+		r.leave()
+		return
+	}
 	first := !r.lated && left > 0
 	r.lated = true
 	if first {

@@ -98,6 +98,7 @@ type Options struct {
 	MaxQueue    int // bytes that wait for one modern client that reads slowly; 8 MiB
 
 	CallTime    time.Duration // for one call, streams that only listen apart; 1 h
+	CancelTime  time.Duration // for the answer to a legacy call that its client has cancelled, which then ends without one; 5 s
 	IdleSession time.Duration // a session without calls and streams ends after it; 1 h
 	ReadTime    time.Duration // for a body to arrive, and then 16 KiB a second; 15 s
 	WriteTime   time.Duration // for a write to be taken, and then 16 KiB a second; 30 s

@@ -121,6 +121,9 @@ func (s *Server) pass2024(c *Client, in *Inbound) *httpmcp.Error {
 	}
 	if in.Reply == nil {
 		session.Receive(ctx, in) // in the order of the posts
+		if id := cancels(in); id != nil {
+			c.cancel(id)
+		}
 		return nil
 	}
 	go session.Receive(ctx, in)

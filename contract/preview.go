@@ -98,6 +98,9 @@ func (c *Client) preview(ctx context.Context, def *Definition, call Call) (*Prev
 		if e := m.conflict(); e != nil {
 			return fail(e)
 		}
+		if err := m.standing(); err != nil {
+			return nil, err
+		}
 		p.Recorded = outcomeOf(rec.State)
 	}
 	seen := ""
@@ -111,6 +114,17 @@ func (c *Client) preview(ctx context.Context, def *Definition, call Call) (*Prev
 		Seen: seen, Expires: p.ExpiresAt,
 	})))
 	return p, nil
+}
+
+// standing is the error that a call would get from the record there is, where
+// it would submit nothing.
+func (m *mutation) standing() error {
+	switch r := m.rec; {
+	case r.State == StateRejected, r.State == StateUnknown && !m.protected(), r.State == StatePartial && !resumable(r):
+		_, err := m.c.receipt(m.def, r, true)
+		return err
+	}
+	return nil
 }
 
 // lookAhead runs the checks that a first call would run after its claim, and

@@ -119,3 +119,28 @@ func TestC22_PrepareAndCommit(t *testing.T) {
 	r, err = c.Commit(ctx, contract.Ref{Key: p.OperationID}, contract.Call{})
 	want(t, r, err, contract.Completed, contract.EffectCommitted, contract.NextNone)
 }
+
+func TestC22_M11_PreviewOfARecordedCall(t *testing.T) {
+	for _, x := range []struct {
+		fault    func(int) (bool, error)
+		kind     error // of the preview, nil where it passes
+		recorded contract.Outcome
+	}{
+		{nil, nil, contract.Completed},
+		{refuse, contract.ErrRejected, ""},
+		{drop, contract.ErrUnknownOutcome, ""},
+	} {
+		u := &upstream{fault: x.fault}
+		op := customerOp(t, u, nil)
+		c := newClient(t, contract.Options{})
+		op.Do(ctx, c, customer{Name: "Ada"}, contract.Call{Key: "k1"})
+		p, err := op.Preview(ctx, c, customer{Name: "Ada"}, contract.Call{Key: "k1"})
+		_, _, again := op.Do(ctx, c, customer{Name: "Ada"}, contract.Call{Key: "k1"})
+		if (err == nil) != (again == nil) || x.kind != nil && !errors.Is(err, x.kind) || err == nil && p.Recorded != x.recorded {
+			t.Errorf("preview %+v, %v; the call %v", p, err, again)
+		}
+		if _, err := op.Preview(ctx, c, customer{Name: "Bob"}, contract.Call{Key: "k1"}); !errors.Is(err, contract.ErrKeyConflict) {
+			t.Errorf("preview of another call under the key: %v", err)
+		}
+	}
+}

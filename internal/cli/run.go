@@ -113,7 +113,7 @@ func runRun(ctx context.Context, s streams, o runOptions, command []string) erro
 		In: s.In, Out: s.Out, Upstream: child,
 		Server: o.server, Rules: watcher.Current, RulesChanged: watcher.Changes(),
 		Caller: localCaller(), Expand: c.Expand, ExpandBudget: c.ExpandBudget, ResourceLink: c.ResourceLink,
-		Ledger: account, Counter: counter, MaxFrame: c.MaxFrame, Log: log,
+		Ledger: account, Counter: counter, Record: openRecorder(c, log), MaxFrame: c.MaxFrame, Log: log,
 	}
 	if store != nil { // a nil *stash.Store in the interface would not be nil
 		opt.Stash = store

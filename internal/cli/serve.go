@@ -91,7 +91,7 @@ func gatewayParts(c *config.Config, s streams, watcher *rules.Watcher, log *slog
 	p := &shared{closeOperations: func() {}, opt: gateway.Options{
 		Servers: servers, Rules: watcher.Current, RulesChanged: watcher.Changes(),
 		Expand: c.Expand, ExpandBudget: c.ExpandBudget, ResourceLink: c.ResourceLink,
-		Counter: counter, MaxFrame: c.MaxFrame, Stderr: s.Err, Version: thisBuild().Version, Log: log,
+		Counter: counter, Record: openRecorder(c, log), MaxFrame: c.MaxFrame, Stderr: s.Err, Version: thisBuild().Version, Log: log,
 	}}
 	if p.store, err = openStash(c, log); err != nil {
 		log.Warn("the stash cannot be opened, so results pass whole", "error", err)

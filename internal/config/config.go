@@ -32,6 +32,7 @@ type Config struct {
 
 	Stash  Stash
 	Ledger Ledger
+	Record Record
 
 	Expand       bool   // list reducer_expand (RED-19); true by default
 	ExpandBudget int    // most bytes of one answer of reducer_expand (RED-26)

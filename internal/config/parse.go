@@ -87,6 +87,7 @@ func (r *reader) top(root *yamlpos.Node) {
 		{"operations", func(n *yamlpos.Node) { c.Operations = r.file(n, "operations") }},
 		{"journal", r.journal},
 		{"serve", r.serve},
+		{"record", r.record},
 	}
 	if root.JSON() && root.Get("mcpServers") != nil {
 		root = r.clientFile(root, fields)

@@ -103,7 +103,7 @@ func (g *Gateway) connect(caller string, modern bool, e edge) (*conn, error) {
 	}
 	opt := proxy.Options{
 		Rules: g.opt.Rules, Stash: g.opt.Stash, Caller: caller, Expand: g.opt.Expand, ExpandBudget: g.opt.ExpandBudget,
-		ResourceLink: g.opt.ResourceLink, Operations: g.opt.Operations, Ledger: g.opt.Ledger, Counter: g.opt.Counter, Log: g.opt.Log,
+		ResourceLink: g.opt.ResourceLink, Operations: g.opt.Operations, Ledger: g.opt.Ledger, Counter: g.opt.Counter, Record: g.opt.Record, Log: g.opt.Log,
 	}
 	name := "spillway"
 	if c.solo {

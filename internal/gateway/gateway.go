@@ -45,6 +45,7 @@ type Options struct {
 
 	Ledger  *ledger.Writer
 	Counter tokens.Counter
+	Record  proxy.Recorder // nil: sessions are not recorded
 
 	MaxFrame int
 	Stderr   io.Writer // gets the stderr of children; nil drops it

@@ -101,7 +101,10 @@ func (c *Client) refuse(def *Definition, key string, e *Error) (*Receipt, error)
 	case ReasonJournal:
 		r.NextAction = NextResume
 	}
-	e.Operation, e.OperationID = r.Operation, key
+	if in, ok := errors.AsType[conflictIn](e.Err); ok {
+		r.Conflict = in
+	}
+	e.Operation, e.OperationID, e.receipt = r.Operation, key, r
 	return r, e
 }
 

@@ -33,7 +33,14 @@ type Error struct {
 	Operation   string
 	OperationID string
 	Err         error // the cause, where there is one
+
+	receipt *Receipt
 }
+
+// Receipt returns the receipt of a refusal, as a call would have it: also of a
+// Preview or Prepare, which return the error alone. Nil where the error is of
+// something that happened; that came with its receipt.
+func (e *Error) Receipt() *Receipt { return e.receipt }
 
 // Error returns one line: the operation, its id, what happened and the hint.
 func (e *Error) Error() string {

@@ -143,7 +143,7 @@ func (m *mutation) again(ctx context.Context) (*Receipt, error) {
 	}
 	for poll := 2 * time.Millisecond; ; {
 		if e := m.conflict(); e != nil {
-			return m.refuseConflict(e)
+			return m.c.refuse(m.def, m.id.Key, e)
 		}
 		switch m.rec.State {
 		case StatePending:
@@ -246,13 +246,6 @@ func (m *mutation) conflict() *Error {
 type conflictIn []string
 
 func (c conflictIn) Error() string { return "differs in " + strings.Join(c, ", ") }
-
-func (m *mutation) refuseConflict(e *Error) (*Receipt, error) {
-	in, _ := errors.AsType[conflictIn](e.Err)
-	r, err := m.c.refuse(m.def, m.id.Key, e)
-	r.Conflict = in
-	return r, err
-}
 
 func expired(r *Record, now time.Time) bool {
 	return r.Tombstone || !r.Expires.IsZero() && !r.Expires.After(now)

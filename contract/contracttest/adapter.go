@@ -46,10 +46,9 @@ const (
 	HasReconcile Feature = "reconcile" // VerbReconcile
 	HasSweep     Feature = "sweep"     // VerbSweep
 	HasAnnounce  Feature = "announce"  // Call.Announce
-	HasEvidence  Feature = "evidence"  // Call.Evidence, with refs in the receipt
 	HasVersions  Feature = "versions"  // two major versions of one name side by side
-	HasKey       Feature = "key"       // Call.Key chooses the key
 	HasWait      Feature = "wait"      // Call.Wait
+	HasDescribe  Feature = "describe"  // VerbDescribe, with all of a definition
 )
 
 // Verb is what a call asks for.

@@ -40,7 +40,11 @@ func Run(t *testing.T, a Adapter) {
 			if r.Skipped != "" {
 				t.Skipf("%s (%s): %s", c.ID, c.Title, r.Skipped)
 			}
-			for _, f := range r.Failures {
+			for i, f := range r.Failures {
+				if i == 10 {
+					t.Errorf("%s: and %d more", c.ID, len(r.Failures)-i)
+					break
+				}
 				t.Errorf("%s (%s) over %s: %s", c.ID, c.Title, a.Name(), f)
 			}
 		})

@@ -17,7 +17,7 @@ var faceCases = []Case{
 	{"A02", "exit code, error and isError go with the outcome", nil, outcomesOfFaces},
 	{"A03", "the key is visible before the submission", []Feature{HasAnnounce}, announced},
 	{"A04", "malformed input is rejected alike", nil, malformed},
-	{"A05", "every field of the definition survives the face", nil, definitionsSurvive},
+	{"A05", "every field of the definition survives the face", []Feature{HasDescribe}, definitionsSurvive},
 }
 
 // equalReceipts holds the bytes that a face gives against those that Go writes

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -138,10 +137,10 @@ func (p *GoProcess) do(ctx context.Context, call Call) (a Answer) {
 		a.Receipt, a.Err = p.client.Commit(ctx, ref, c)
 	case VerbPreview:
 		a.Preview, a.Err = p.client.Preview(ctx, def, c)
-		a.refusal(def, call.Key)
+		a.refusal()
 	case VerbPrepare:
 		a.Preview, a.Err = p.client.Prepare(ctx, def, c)
-		a.refusal(def, call.Key)
+		a.refusal()
 	case VerbSweep:
 		_, a.Err = p.client.Sweep(ctx)
 	case VerbDescribe:
@@ -152,18 +151,11 @@ func (p *GoProcess) do(ctx context.Context, call Call) (a Answer) {
 	return a
 }
 
-// refusal makes a receipt of a preview's error, so that all faces compare.
-func (a *Answer) refusal(def *contract.Definition, key string) {
-	e, ok := errors.AsType[*contract.Error](a.Err)
-	if !ok {
-		return
+// refusal takes the receipt of a preview's error, so that all faces compare.
+func (a *Answer) refusal() {
+	if e, ok := errors.AsType[*contract.Error](a.Err); ok {
+		a.Receipt = e.Receipt()
 	}
-	a.Receipt = &contract.Receipt{OperationID: key, Outcome: contract.Rejected, Effect: contract.EffectNone,
-		NextAction: contract.NextNone, Reason: e.Reason, Message: e.Message, Parameter: e.Parameter}
-	if def != nil {
-		a.Receipt.Operation, a.Receipt.Digest = def.ID(), def.Digest()
-	}
-	a.Receipt.Message = strings.TrimSpace(a.Receipt.Message)
 }
 
 // gate is shut when a process is killed.

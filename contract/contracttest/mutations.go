@@ -167,8 +167,10 @@ func concurrent(s *scene) {
 	waited := 0
 	for i, a := range answers {
 		if a.Outcome() == contract.Pending && !s.has(HasWait) {
-			a = procs[i%2].get(OpCreate, "k1")
+			answers[i] = procs[i%2].get(OpCreate, "k1")
 		}
+	}
+	for _, a := range answers {
 		s.want(a, contract.Completed)
 		if !bytes.Equal(a.Receipt.Result, answers[0].Receipt.Result) || !a.Receipt.CompletedAt.Equal(*answers[0].Receipt.CompletedAt) {
 			s.failf("two receipts of one key: %s and %s", a.Raw, answers[0].Raw)

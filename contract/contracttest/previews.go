@@ -65,7 +65,7 @@ func previews(s *scene) {
 
 	// A definition's prediction, and one that binds nothing.
 	seen = p.call(Call{Verb: VerbPreview, Operation: OpCreate, Params: params("name", "z")})
-	if v := seen.Preview; v == nil || string(v.Prediction) != `{"creates":1}` || v.Target != "main" || v.OperationID == "" {
+	if v := seen.Preview; v == nil || !sameJSON(v.Prediction, []byte(`{"creates":1}`)) || v.Target != "main" || v.OperationID == "" {
 		s.failf("the preview: %+v %s", seen.Preview, seen.Text)
 	}
 	if s.has(HasPolicy) {
@@ -101,5 +101,5 @@ func approval(s *scene) {
 	}
 	s.wantSubmissions(1)
 	s.wantEffects(1)
-	s.want(q.call(Call{Verb: VerbCommit, Operation: OpCreate, Key: "never-prepared"}), contract.Rejected, contract.ReasonNotFound)
+	s.want(q.call(Call{Verb: VerbCommit, Operation: OpCreate, Key: "never-prepared"}), contract.Rejected, contract.ReasonNotFound, "request_state_invalid")
 }

@@ -35,6 +35,11 @@ func mixedRead(s *scene) {
 	s.wantRead(p.read(OpValues, collection("c")), `{"count":3,"total":6.75,"least":1.25,"ids":[1,2,3]}`, 3, 1, "")
 	s.put("c", 45)
 	s.wantRead(p.read(OpCount, collection("c")), stableText(45), 45, 5, "")
+	a := p.call(Call{Verb: VerbDo, Operation: OpCount, Params: collection("c"), Evidence: true}) // C-08
+	s.wantRead(a, stableText(45), 45, 5, "")
+	if len(a.Receipt.Evidence) != 5 {
+		s.failf("want the refs of 5 pages, have %s", a.Raw)
+	}
 }
 
 func emptyPage(s *scene) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -259,6 +260,10 @@ func runOpPrepare(ctx context.Context, s streams, o opCallOptions, name string, 
 			return err
 		}
 		p, err := ops.client.Prepare(ctx, def, contract.Call{Key: o.key, Params: raw, Revision: o.revision})
+		var e *contract.Error
+		if errors.As(err, &e) && e.Receipt() != nil { // nothing was prepared; its receipt says so as a call's does
+			return printReceipt(s, o.json, false, e.Receipt(), err)
+		}
 		if err != nil {
 			return opError(err)
 		}

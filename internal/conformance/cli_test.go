@@ -35,7 +35,6 @@ func (command) Lacks(f contracttest.Feature) string {
 		contracttest.HasCallers: "the caller is the user of the system, whose files nobody else reads",
 		contracttest.HasJournal: "the hooks into the journal do not reach another process; TestJournalFaults breaks a real one",
 		contracttest.HasLease:   "the lease is 30 s",
-		contracttest.HasPreview: "op prepare prints no receipt where it refuses; TestPrepareRefuses holds its exit status",
 	}[f]
 }
 
@@ -85,6 +84,9 @@ func (p *commands) args(c contracttest.Call) []string {
 		flag("--revision", c.Revision)
 		flag("--preview", c.Preview)
 		flag("--continuation", c.Continuation)
+		if c.Evidence {
+			args = append(args, "--evidence")
+		}
 		if c.WaitMillis > 0 {
 			flag("--wait", (time.Duration(c.WaitMillis) * time.Millisecond).String())
 		}
@@ -165,7 +167,12 @@ func read(verb contracttest.Verb, raw []byte, a *contracttest.Answer) {
 		err = json.Unmarshal(raw, &whole)
 		a.Doc = whole.Definition
 	case contracttest.VerbPrepare, contracttest.VerbPreview:
-		err = json.Unmarshal(raw, &a.Preview)
+		if bytes.Contains(raw, []byte(`"outcome":`)) {
+			a.Raw = raw
+			err = json.Unmarshal(raw, &a.Receipt)
+		} else {
+			err = json.Unmarshal(raw, &a.Preview)
+		}
 	default:
 		a.Raw = raw
 		err = json.Unmarshal(raw, &a.Receipt)

@@ -131,10 +131,13 @@ func (f *Face) refused(def *contract.Definition, err error) []byte {
 	if !ok {
 		return textResult("the operation could not be run: "+err.Error(), true)
 	}
-	r := &contract.Receipt{
-		OperationID: e.OperationID, Operation: def.ID(), Digest: def.Digest(), Outcome: contract.Rejected,
-		Effect: contract.EffectNone, NextAction: contract.NextNone,
-		Reason: e.Reason, Message: e.Message, Hint: e.Hint, Parameter: e.Parameter,
+	r := e.Receipt()
+	if r == nil {
+		r = &contract.Receipt{
+			OperationID: e.OperationID, Operation: def.ID(), Digest: def.Digest(), Outcome: contract.Rejected,
+			Effect: contract.EffectNone, NextAction: contract.NextNone,
+			Reason: e.Reason, Message: e.Message, Hint: e.Hint, Parameter: e.Parameter,
+		}
 	}
 	raw := r.JSON()
 	return result(raw, raw, true)

@@ -77,6 +77,9 @@ func (r *Reply) answer(cause error, parts [][]byte) error {
 		st.mu.Unlock()
 		return err
 	}
+	if cause != nil {
+		r.cancel(cause) // before the end of the response cancels with another
+	}
 	r.answered = true
 	st.open--
 	st.replies = slices.DeleteFunc(st.replies, func(x *Reply) bool { return x == r })

@@ -90,9 +90,12 @@ func (rd *reader) wakeUp() {
 }
 
 // attach makes a reader that starts at event number from; what read before
-// ends. A number of 0 is behind what was written.
+// ends. A number of 0 is behind what was written, or is being written.
 func (st *stream) attach(from uint64) *reader {
 	if st.reader != nil {
+		if from == 0 {
+			from = st.reader.next
+		}
 		st.reader.end = errReplaced
 		st.reader.wakeUp()
 	}

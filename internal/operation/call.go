@@ -53,6 +53,7 @@ type call struct {
 	http *httpCall
 
 	timeout time.Duration
+	page    bool     // of a read: whether the answer is JSON is found out by whoever reads it
 	b       *builder // for its callers only
 	key     contract.KeyPlacement
 	keyName string

@@ -143,11 +143,15 @@ func (h *httpCaller) do(ctx context.Context, c *call, root jsontape.Value, key s
 	case len(body) > maxAnswer:
 		return nil, &CallError{Kind: "transport", Err: errors.New("the answer is over 64 MiB")}
 	}
-	data := jsonOrText(body)
+	ok := resp.StatusCode >= 200 && resp.StatusCode < 300
+	data := body
+	if !ok || !c.page || !isJSON(resp.Header.Get("Content-Type")) || len(body) == 0 {
+		data = jsonOrText(body)
+	}
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		return nil, &CallError{Kind: "redirect", Status: resp.StatusCode}
-	case resp.StatusCode < 200 || resp.StatusCode >= 400:
+	case !ok:
 		return nil, &CallError{Kind: "http", Status: resp.StatusCode, Text: string(body), Body: data}
 	case c.http.envelope:
 		return envelope(resp, data), nil
@@ -272,6 +276,13 @@ func pairs(s *shape, root jsontape.Value) (url.Values, error) {
 		}
 	}
 	return values, nil
+}
+
+// isJSON reports whether an answer calls itself JSON.
+func isJSON(contentType string) bool {
+	media, _, _ := strings.Cut(contentType, ";")
+	media = strings.ToLower(strings.TrimSpace(media))
+	return media == "application/json" || strings.HasSuffix(media, "+json")
 }
 
 // jsonOrText is an answer's body as JSON: null if empty, a string if it is none.

@@ -39,6 +39,7 @@ func (b *builder) read(n *yamlpos.Node) *contract.ReadSpec {
 	if c.http != nil && c.http.method != "GET" && c.http.method != "HEAD" && c.http.method != "POST" {
 		b.errs.At(n.Get("call"), "", "a read calls with GET, or with POST where the upstream searches so, not with %s", c.http.method)
 	}
+	c.page = true
 	spec.Fetch = func(ctx context.Context, in *contract.Invocation) ([]byte, error) {
 		s := scopeOf(in)
 		page, err := c.do(ctx, s, in.Key)

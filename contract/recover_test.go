@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spillway-mcp/spillway/contract"
@@ -101,31 +102,28 @@ func TestM15_K51_SlowOwnerPastItsLease(t *testing.T) {
 }
 
 func TestK51_HeartbeatsKeepALongWriteAlive(t *testing.T) {
-	u, store := &upstream{hold: make(chan struct{})}, contract.NewMemory()
-	op := customerOp(t, u, withKey)
-	opt := contract.Options{Store: store, Lease: 60 * time.Millisecond}
-	first, second := newClient(t, opt, op.Definition), newClient(t, opt, op.Definition)
-	done := make(chan *contract.Receipt)
-	go func() {
-		_, r, _ := op.Do(ctx, first, customer{Name: "Ada"}, contract.Call{Key: "k1"})
-		done <- r
-	}()
-	for {
-		if _, err := second.Get(ctx, contract.Ref{Key: "k1"}); err == nil {
-			break
+	synctest.Test(t, func(t *testing.T) {
+		u, store := &upstream{hold: make(chan struct{})}, contract.NewMemory()
+		op := customerOp(t, u, withKey)
+		opt := contract.Options{Store: store, Lease: time.Second}
+		first, second := newClient(t, opt, op.Definition), newClient(t, opt, op.Definition)
+		done := make(chan *contract.Receipt)
+		go func() {
+			_, r, _ := op.Do(ctx, first, customer{Name: "Ada"}, contract.Call{Key: "k1"})
+			done <- r
+		}()
+		synctest.Wait() // until the first is in the upstream's hands
+		for range 30 {
+			_, r, _ := op.Do(ctx, second, customer{Name: "Ada"}, contract.Call{Key: "k1", Wait: 100 * time.Millisecond})
+			if r.Outcome != contract.Pending {
+				t.Fatalf("the second worker gets %s", r.JSON())
+			}
 		}
-	}
-	// Three leases long the second worker finds the first alive.
-	for began := time.Now(); time.Since(began) < 3*opt.Lease; {
-		_, r, _ := op.Do(ctx, second, customer{Name: "Ada"}, contract.Call{Key: "k1", Wait: 10 * time.Millisecond})
-		if r.Outcome != contract.Pending {
-			t.Fatalf("the second worker gets %s", r.JSON())
+		close(u.hold)
+		if r := <-done; r.Outcome != contract.Completed || u.effects() != 1 || u.calls != 1 {
+			t.Errorf("%d effects: %s", u.effects(), r.JSON())
 		}
-	}
-	close(u.hold)
-	if r := <-done; r.Outcome != contract.Completed || u.effects() != 1 {
-		t.Errorf("%d effects: %s", u.effects(), r.JSON())
-	}
+	})
 }
 
 type deaf struct{ contract.Store }

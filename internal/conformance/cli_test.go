@@ -65,6 +65,7 @@ func commandIn(ctx context.Context, w *contracttest.World, args ...string) *exec
 // commands runs the calls of one process of a case.
 type commands struct {
 	w       *contracttest.World
+	wrap    []string // what runs the command, with it as arguments
 	mu      sync.Mutex
 	killed  bool
 	running map[*exec.Cmd]bool
@@ -125,6 +126,9 @@ var announcement = regexp.MustCompile(`^spillway: operation (\S+)$`)
 // Do implements contracttest.Process.
 func (p *commands) Do(ctx context.Context, c contracttest.Call) contracttest.Answer {
 	cmd := commandIn(ctx, p.w, p.args(c)...)
+	if p.wrap != nil {
+		cmd.Path, cmd.Args = p.wrap[0], append(append([]string{}, p.wrap...), cmd.Args...)
+	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	var out bytes.Buffer
 	cmd.Stdout = &out

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spillway-mcp/spillway/contract"
@@ -113,25 +114,27 @@ func TestC02_Q03_Q04_Q08_Limits(t *testing.T) {
 	_, r, err = openOp(t, pagesOf(10, mixed(31)...), records(25)).Do(ctx, c, filter{}, contract.Call{})
 	incomplete(t, r, err, contract.ReasonMaxRecords, 25)
 
-	slow := pagesOf(10, mixed(30)...)
-	op := openOp(t, slow, func(r *contract.Read[filter, counted]) {
-		r.Bounds.Deadline = 10 * time.Millisecond
-		fetch := r.Fetch
-		r.Fetch = func(ctx context.Context, f filter, cursor *string) ([]byte, error) {
-			if cursor != nil && *cursor == "2" && slow.fetches < 3 {
-				slow.fetches++
-				<-ctx.Done()
-				return nil, ctx.Err()
+	synctest.Test(t, func(t *testing.T) {
+		slow := pagesOf(10, mixed(30)...)
+		op := openOp(t, slow, func(r *contract.Read[filter, counted]) {
+			r.Bounds.Deadline = 10 * time.Millisecond
+			fetch := r.Fetch
+			r.Fetch = func(ctx context.Context, f filter, cursor *string) ([]byte, error) {
+				if cursor != nil && *cursor == "2" && slow.fetches < 3 {
+					slow.fetches++
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}
+				return fetch(ctx, f, cursor)
 			}
-			return fetch(ctx, f, cursor)
-		}
+		})
+		_, r, err = op.Do(ctx, c, filter{}, contract.Call{})
+		incomplete(t, r, err, contract.ReasonDeadline, 20)
+		_, r, err = op.Do(ctx, c, filter{}, contract.Call{Continuation: *r.Continuation})
+		complete(t, r, err, 30, 3, `{"open":15}`)
 	})
-	_, r, err = op.Do(ctx, c, filter{}, contract.Call{})
-	incomplete(t, r, err, contract.ReasonDeadline, 20)
-	_, r, err = op.Do(ctx, c, filter{}, contract.Call{Continuation: *r.Continuation})
-	complete(t, r, err, 30, 3, `{"open":15}`)
 
-	op = openOp(t, pagesOf(10, mixed(30)...), func(r *contract.Read[filter, counted]) {
+	op := openOp(t, pagesOf(10, mixed(30)...), func(r *contract.Read[filter, counted]) {
 		r.Bounds.MaxResultBytes = 20
 		r.Result = json.RawMessage(`{}`)
 		r.Aggregates = []contract.Aggregate{{Name: "all", Op: contract.Project, Of: "id"}}

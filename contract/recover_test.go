@@ -280,27 +280,29 @@ func TestC16_ResolveIsJournaled(t *testing.T) {
 }
 
 func TestK50_DeadlinePassesAfterCommit(t *testing.T) {
-	u := &upstream{takesKey: true}
-	slow := true
-	op := customerOp(t, u, func(m *contract.Mutation[customer, created]) {
-		withKey(m)
-		m.Bounds.Deadline = 20 * time.Millisecond
-		m.Submit = func(ctx context.Context, at *contract.Invocation, c customer) (created, error) {
-			id, err := u.create(ctx, at.StepKey, c.Name)
-			if slow {
-				<-ctx.Done()
-				return created{}, ctx.Err()
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{takesKey: true}
+		slow := true
+		op := customerOp(t, u, func(m *contract.Mutation[customer, created]) {
+			withKey(m)
+			m.Bounds.Deadline = 20 * time.Millisecond
+			m.Submit = func(ctx context.Context, at *contract.Invocation, c customer) (created, error) {
+				id, err := u.create(ctx, at.StepKey, c.Name)
+				if slow {
+					<-ctx.Done()
+					return created{}, ctx.Err()
+				}
+				return created{id}, err
 			}
-			return created{id}, err
+		})
+		c := newClient(t, contract.Options{})
+		_, r, err := op.Do(ctx, c, customer{Name: "Ada"}, contract.Call{Key: "k1"})
+		want(t, r, err, contract.Unknown, contract.EffectUndetermined, contract.NextReconcile)
+		slow = false
+		v, r, err := op.Do(ctx, c, customer{Name: "Ada"}, contract.Call{Key: "k1"})
+		want(t, r, err, contract.Completed, contract.EffectCommitted, contract.NextNone)
+		if u.effects() != 1 || v.ID != "cus_1" {
+			t.Errorf("%d effects, %v", u.effects(), v)
 		}
 	})
-	c := newClient(t, contract.Options{})
-	_, r, err := op.Do(ctx, c, customer{Name: "Ada"}, contract.Call{Key: "k1"})
-	want(t, r, err, contract.Unknown, contract.EffectUndetermined, contract.NextReconcile)
-	slow = false
-	v, r, err := op.Do(ctx, c, customer{Name: "Ada"}, contract.Call{Key: "k1"})
-	want(t, r, err, contract.Completed, contract.EffectCommitted, contract.NextNone)
-	if u.effects() != 1 || v.ID != "cus_1" {
-		t.Errorf("%d effects, %v", u.effects(), v)
-	}
 }

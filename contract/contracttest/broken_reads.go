@@ -47,7 +47,7 @@ var brokenReads = []Breaker{
 			r.Outcome, r.Reason, r.Complete = contract.Partial, contract.ReasonMaxPages, false
 		}
 	})},
-	{"claims to be complete at a limit", "C-02", []string{"Q04", "Q08"}, silent(contract.ReasonMaxPages, contract.ReasonMaxRecords, contract.ReasonMaxResult, contract.ReasonDeadline)},
+	{"claims to be complete at a limit", "C-02", []string{"Q04", "Q08", "K08"}, silent(contract.ReasonMaxPages, contract.ReasonMaxRecords, contract.ReasonMaxResult, contract.ReasonDeadline)},
 	{"goes on by itself past its limits", "C-02", []string{"Q04", "Q08"}, func(b *broken) func(context.Context, Call) Answer {
 		return func(ctx context.Context, c Call) Answer {
 			a := b.inner(ctx, c)

@@ -23,7 +23,7 @@ type Result struct {
 }
 
 // Cases returns all cases: mutations M01 to M24, reads Q01 to Q15, what faces
-// owe A01 to A05, and some of what broke comparable systems, K50 to K52.
+// owe A01 to A05, and some of what broke comparable systems, K08 and K50 to K52.
 func Cases() []Case {
 	var all []Case
 	for _, group := range [][]Case{mutationCases, conflictCases, previewCases, failureCases, timeCases, readCases, limitCases, continuationCases, faceCases} {

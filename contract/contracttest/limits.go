@@ -11,6 +11,7 @@ var limitCases = []Case{
 	{"Q03", "exactly at the page limit", nil, atLimit},
 	{"Q04", "one over it", nil, overLimit},
 	{"Q08", "each limit", nil, eachLimit},
+	{"K08", "a sum over 276 records is of all of them, or says that it is not", nil, sumOfAll},
 }
 
 func atLimit(s *scene) {
@@ -83,4 +84,21 @@ func valuesText(n int) string {
 		sum += 100*i + 25
 	}
 	return fmt.Sprintf(`{"count":%d,"total":%d.%02d,"least":1.25,"ids":[%s]}`, n, sum/100, sum%100, ids[1:])
+}
+
+func sumOfAll(s *scene) {
+	p := s.open(alice)
+	s.put("c", 276)
+	a := p.read(OpValues, collection("c"))
+	for rounds := 1; a.Receipt != nil && a.Receipt.Coverage != nil && !a.Receipt.Complete; rounds++ {
+		// What it has so far is that, and not the answer.
+		if a.Reason() != contract.ReasonMaxRecords || a.Receipt.RecordsExamined != rounds*ValuesMaxRecords ||
+			!sameJSON(a.Receipt.Result, []byte(valuesText(rounds*ValuesMaxRecords))) {
+			s.fatalf("round %d: %s", rounds, a.Raw)
+		}
+		a = p.resume(OpValues, collection("c"), a)
+	}
+	if a.Outcome() != contract.Completed || a.Receipt.RecordsExamined != 276 || !sameJSON(a.Receipt.Result, []byte(valuesText(276))) {
+		s.failf("want %s, have %s", valuesText(276), a.Raw)
+	}
 }

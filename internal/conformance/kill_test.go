@@ -10,6 +10,7 @@ import (
 
 	"github.com/spillway-mcp/spillway/contract"
 	"github.com/spillway-mcp/spillway/contract/contracttest"
+	"github.com/spillway-mcp/spillway/contract/contracttest/upstream"
 )
 
 // killed are the operations whose every step is a place to die.
@@ -168,5 +169,59 @@ func TestKillAtRandom(t *testing.T) {
 			t.Error(wrong)
 		}
 		t.Logf("%d of %d died on the way", died, rounds)
+	})
+}
+
+// TestKillWhileUndoing refuses the second of two steps, so that the first is
+// undone, and kills at each step of that (C-19).
+func TestKillWhileUndoing(t *testing.T) {
+	eachStore(t, func(t *testing.T, s store) {
+		call := contracttest.Call{Verb: contracttest.VerbDo, Operation: contracttest.OpPair, Key: "k1",
+			Params: json.RawMessage(`{"name":"n","team":"t","member":"m"}`)}
+		deaths := 0
+		for step := 1; ; step++ {
+			w := newWorld(t)
+			w.Upstream.Script(upstream.Fault{On: func(a upstream.Arrival) bool { return a.Path == "/teams/t/members" && a.Mutates() }, Times: -1, Refuse: 422})
+			a := open(t, processes{store: s, dieAt: step}, w).Do(t.Context(), call)
+			died := a.Died
+			if died {
+				deaths++
+				w.Clock.Jump(time.Hour)
+				p := open(t, processes{store: s}, w)
+				for range 5 {
+					if a = p.Do(t.Context(), call); a.Outcome() == contract.Unknown {
+						a = p.Do(t.Context(), contracttest.Call{Verb: contracttest.VerbReconcile, Operation: call.Operation, Key: call.Key})
+					}
+				}
+			}
+			var made, undone int
+			for _, e := range w.Upstream.Effects() {
+				if e.Action == "delete" {
+					undone++
+				} else {
+					made++
+				}
+			}
+			if made > 1 || undone > made {
+				t.Errorf("made %d times, undone %d times", made, undone)
+			}
+			for _, wrong := range contracttest.Judge(w.Upstream.Effects(), []contracttest.Claim{{
+				Caller: "alice", Operation: call.Operation, Key: call.Key, Params: call.Params, Receipt: a.Receipt,
+			}}) {
+				t.Error(wrong)
+			}
+			if a.Outcome() != contract.Partial {
+				t.Errorf("want partial: %s %s", a.Raw, a.Text)
+			} else if s := a.Receipt.Steps[0].Status; s == contract.StepCompensated != (undone == 1) {
+				t.Errorf("the step is %s, and the upstream undid %d: %s", s, undone, a.Raw)
+			}
+			if t.Failed() {
+				t.Fatalf("killed at step %d", step)
+			}
+			if !died {
+				break
+			}
+		}
+		t.Logf("%d places to die", deaths)
 	})
 }

@@ -77,9 +77,8 @@ func (r *Reply) answer(cause error, parts [][]byte) error {
 		st.mu.Unlock()
 		return err
 	}
-	if cause != nil {
-		r.cancel(cause) // before the end of the response cancels with another
-	}
+	// Before the client can see the answer, and ask for more.
+	r.settle(cause)
 	r.answered = true
 	st.open--
 	st.replies = slices.DeleteFunc(st.replies, func(x *Reply) bool { return x == r })
@@ -103,7 +102,6 @@ func (r *Reply) answer(cause error, parts [][]byte) error {
 		st.append(event{parts: parts, answer: true})
 	}
 	st.mu.Unlock()
-	r.settle(cause)
 	if unheard {
 		st.c.finish(true)
 	}
@@ -148,6 +146,7 @@ func (r *Reply) leave() {
 		st.mu.Unlock()
 		return
 	}
+	r.settle(context.Canceled)
 	r.answered = true
 	st.open--
 	st.replies = slices.DeleteFunc(st.replies, func(x *Reply) bool { return x == r })
@@ -160,7 +159,6 @@ func (r *Reply) leave() {
 	}
 	st.wake()
 	st.mu.Unlock()
-	r.settle(context.Canceled)
 }
 
 // abandon gives the request up without an answer: its client cannot be reached.

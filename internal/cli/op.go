@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/spillway-mcp/spillway/contract"
+	"github.com/spillway-mcp/spillway/internal/config"
 )
 
 func newOp(s streams) *cobra.Command {
@@ -109,6 +110,7 @@ func newOpDescribe(s streams) *cobra.Command {
 			})
 		},
 	}
+	cmd.ValidArgsFunction = completeOperations(&o.files)
 	o.flags(cmd, "print one JSON object")
 	return cmd
 }
@@ -188,6 +190,7 @@ journal; it is never done twice. Without --key a new id is made.`,
 			return runOpCall(cmd.Context(), s, o, args[0], args[1:])
 		},
 	}
+	cmd.ValidArgsFunction = completeOperations(&o.files)
 	o.flags(cmd, "print the receipt as one line of JSON")
 	f := cmd.Flags()
 	f.StringVar(&o.key, "key", "", "operation `ID` to call under; repeat it to ask for the same operation")
@@ -243,6 +246,7 @@ operation id for op commit. Nothing is claimed and nothing is sent.
 			return runOpPrepare(cmd.Context(), s, o, args[0], args[1:])
 		},
 	}
+	cmd.ValidArgsFunction = completeOperations(&o.files)
 	o.flags(cmd, "print one JSON object")
 	cmd.Flags().StringVar(&o.key, "key", "", "operation `ID` to prepare under")
 	cmd.Flags().StringVar(&o.revision, "revision", "", "`REVISION` that the target must still have")
@@ -290,4 +294,26 @@ func newOpCommit(s streams) *cobra.Command {
 	o.refFlags(cmd)
 	cmd.Flags().DurationVar(&o.wait, "wait", 0, "how long to wait where the operation is pending")
 	return cmd
+}
+
+// completeOperations offers the names of operations as the first argument.
+func completeOperations(files *config.Flags) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		c, err := config.Open(*files)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		set, err := readOperations(c, nil)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var names []string
+		for _, d := range set.Definitions {
+			names = append(names, d.Name())
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
 }

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -346,4 +347,38 @@ func TestK65_CancelledCallsEnd(t *testing.T) {
 		}
 		until(t, "no call is left", func() bool { return e.server.Counts().Calls == 0 })
 	}
+}
+
+// Over TLS the protocol is HTTP/2, where deadlines are a stream's own.
+func TestHTTP2(t *testing.T) {
+	release := make(chan bool)
+	k := &core{receive: func(_ context.Context, _ *server.Client, in *server.Inbound) {
+		must(in.Reply.Related([]byte(`{"progress":1}`)))
+		<-release
+		answerOK(in)
+	}}
+	s := server.New(k, server.Options{})
+	h := httptest.NewUnstartedServer(nil)
+	h.Config = server.NewHTTPServer(s)
+	h.EnableHTTP2 = true
+	h.StartTLS()
+	defer h.Close()
+	defer s.Close()
+	e := &edge{t: t, core: k, server: s, http: h}
+	sess := e.handshake("2025-11-25")
+	resp := e.open(t.Context(), "POST", call1, sess)
+	if resp.ProtoMajor != 2 {
+		t.Fatal(resp.Proto)
+	}
+	st := streamOf(t, resp)
+	st.next()
+	st.want(`{"progress":1}`)
+	get := streamOf(t, e.open(t.Context(), "GET", "", sess))
+	get.next()
+	must(k.last().Send([]byte(`{"n":1}`)))
+	get.want(`{"n":1}`)
+	close(release)
+	st.want(`{"jsonrpc":"2.0","id":1,"result":{"ok":true}}`)
+	st.end()
+	e.do("POST", modernCall, modernHead).want(t, 200, `{"jsonrpc":"2.0","id":7,"result":{"ok":true}}`)
 }

@@ -64,7 +64,7 @@ func TestAnswers(t *testing.T) {
 		{"another message", func(w http.ResponseWriter) { sendJSON(w, 200, progress) }, []string{progress}, "not it"},
 		{"202", func(w http.ResponseWriter) { w.WriteHeader(202) }, nil, "with status 202"},
 		{"500", func(w http.ResponseWriter) { http.Error(w, "a\n b", 500) }, nil, "upstream up answered with HTTP status 500 Internal Server Error: a b"},
-		{"401", func(w http.ResponseWriter) { http.Error(w, "", 401) }, nil, "status 401"},
+		{"401", func(w http.ResponseWriter) { http.Error(w, "", http.StatusUnauthorized) }, nil, "status 401"},
 		{"the connection is cut", func(w http.ResponseWriter) { panic(http.ErrAbortHandler) }, nil, "upstream up at http://127.0.0.1"},
 		{"too large", func(w http.ResponseWriter) { sendJSON(w, 200, strings.Repeat(" ", 200_000)) }, nil, "message of 200000 bytes is over the limit of 100000"},
 		{"too large, of unknown length", func(w http.ResponseWriter) {

@@ -91,7 +91,7 @@ configuration; that is all it takes. See what it does first: spillway demo`,
 		newRun, newServe, newToken, newDemo,
 		newCheck, newFmt, newExplain, newReduce, newDryRun,
 		newOp,
-		newStash, newStats,
+		newStash, newStats, newReplay,
 		newBench, newVersion, newCompletion, newMan,
 		newDemoServer,
 	} {

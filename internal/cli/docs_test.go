@@ -10,6 +10,8 @@ import (
 
 	"github.com/spillway-mcp/spillway/contract"
 	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/record"
+	"github.com/spillway-mcp/spillway/internal/replay"
 	"github.com/spillway-mcp/spillway/internal/stash"
 )
 
@@ -64,6 +66,7 @@ func TestJSONFieldsAreDocumented(t *testing.T) {
 	for _, v := range []any{
 		dryRun{}, checked{}, explained{}, stashEntry{}, stash.GCReport{}, ledger.Report{}, ledger.Line{}, benchReport{}, writesReport{}, build{},
 		contract.Receipt{}, contract.Preview{}, opListed{}, opRecord{}, opSwept{},
+		replay.Report{}, record.Header{}, record.Env{}, record.Sizes{}, record.Cut{},
 	} {
 		for _, name := range jsonFields(reflect.TypeOf(v), nil) {
 			if !documented[name] {

@@ -163,6 +163,24 @@ func TestHeadersRepeatTheBody(t *testing.T) {
 	}
 }
 
+// What a modern client says of its arguments is for the upstream to check.
+func TestParamHeadersPassAsTheyCame(t *testing.T) {
+	var got http.Header
+	up := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		sendJSON(w, 200, result)
+	})
+	o := out(modernCall)
+	o.Params = []httpmcp.Param{{Header: "Mcp-Param-Region", Path: []string{"region"}, Type: "string"}, {Header: "Mcp-Param-S", Path: []string{"deep", "s"}, Type: "string"}}
+	o.Header = http.Header{"Mcp-Method": {"tools/call"}, "Mcp-Name": {"another"}, "Mcp-Param-Region": {"wrong"}, "Mcp-Param-Unknown": {"=?base64?!?="}}
+	if err := upstream(t, up.URL, client.Options{}).Stateless(t.Context(), o, client.Answer{}); err != nil {
+		t.Fatal(err)
+	}
+	if got.Get("Mcp-Param-Region") != "wrong" || got.Get("Mcp-Param-Unknown") != "=?base64?!?=" || got["Mcp-Param-S"] != nil || got.Get("Mcp-Name") != "=?base64?w6k=?=" {
+		t.Error(got)
+	}
+}
+
 func TestModernEndOfContextClosesTheResponse(t *testing.T) {
 	gone := make(chan bool)
 	up := serve(t, func(w http.ResponseWriter, r *http.Request) {

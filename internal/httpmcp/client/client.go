@@ -51,7 +51,7 @@ type Options struct {
 type Outbound struct {
 	Message []byte
 	Header  http.Header     // the client's own, of which Options.Forward names those to pass on; may be nil
-	Params  []httpmcp.Param // of the tool that a modern tools/call calls, from the upstream's own schema
+	Params  []httpmcp.Param // of the tool that a modern tools/call calls, from the upstream's own schema; not used where Header has them from a modern client
 }
 
 // Answer gets what an upstream sends for one message. The functions are called

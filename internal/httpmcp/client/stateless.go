@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/spillway-mcp/spillway/internal/httpmcp"
 	"github.com/spillway-mcp/spillway/internal/wire"
@@ -31,7 +32,7 @@ func (u *Upstream) stateless(ctx context.Context, out Outbound, a Answer) (*exch
 	defer x.finish()
 	h := u.headers(out.Header)
 	h["Content-Type"], h["Accept"] = typeJSON, acceptBoth
-	x.modernHeaders(h, out.Params)
+	x.modernHeaders(h, out)
 	resp, err := u.roundTrip(ctx, http.MethodPost, u.url, h, out.Message)
 	if err != nil {
 		return nil, err
@@ -55,8 +56,11 @@ func (u *Upstream) stateless(ctx context.Context, out Outbound, a Answer) (*exch
 	return x, nil
 }
 
-// modernHeaders sets what repeats the body.
-func (x *exchange) modernHeaders(h http.Header, params []httpmcp.Param) {
+// modernHeaders sets what repeats the body. The headers that repeat arguments
+// pass as they came where the client has sent its message over modern HTTP: it
+// is the upstream that checks them, and what is wrong must not be made right on
+// the way. For other clients they are made.
+func (x *exchange) modernHeaders(h http.Header, out Outbound) {
 	method := x.method()
 	h[httpmcp.HeaderMethod] = []string{httpmcp.EncodeValue(method)}
 	revision := wire.Text(wire.Path(x.msg, x.m.Params, "_meta", httpmcp.MetaRevision).Of(x.msg))
@@ -67,8 +71,15 @@ func (x *exchange) modernHeaders(h http.Header, params []httpmcp.Param) {
 	if name, ok := httpmcp.Name(method, x.msg, x.m.Params); ok {
 		h[httpmcp.HeaderName] = []string{httpmcp.EncodeValue(name)}
 	}
-	if len(params) > 0 && method == "tools/call" {
-		httpmcp.SetParams(h, params, x.msg, wire.Member(x.msg, x.m.Params, "arguments"))
+	switch _, modern := out.Header[httpmcp.HeaderMethod]; {
+	case modern:
+		for name, values := range out.Header {
+			if strings.HasPrefix(name, httpmcp.PrefixParam) {
+				h[name] = values
+			}
+		}
+	case len(out.Params) > 0 && method == "tools/call":
+		httpmcp.SetParams(h, out.Params, x.msg, wire.Member(x.msg, x.m.Params, "arguments"))
 	}
 }
 

@@ -83,6 +83,8 @@ type Line struct {
 	Args   map[string]string `json:"args,omitempty"`   // argument name to digest, see Digester
 	Repeat string            `json:"repeat,omitempty"` // RepeatEqual, RepeatNarrower or ""
 	Faults []string          `json:"faults,omitempty"` // marks on the rule: short fixed words, no data
+	Asked  *Asked            `json:"asked,omitempty"`  // of an expand; nil if not
+	Reason string            `json:"reason,omitempty"` // of a failed expand: ReasonExpired, ReasonUnknown or ReasonRefused
 }
 
 // A Cut is what a rule removed from a result, in rows, fields and bytes.
@@ -102,8 +104,8 @@ const (
 func (l Line) MarshalJSON() ([]byte, error) { return l.AppendJSON(nil), nil }
 
 // AppendJSON appends the line as one JSON object without a line end. The order
-// of the keys is fixed, every key is there but args, repeat and faults where
-// they are empty, and the time is UTC with milliseconds. Strings are made valid
+// of the keys is fixed, every key is there but args, repeat, faults, asked and
+// reason where they are empty, and the time is UTC with milliseconds. Strings are made valid
 // UTF-8 and cut at 256 bytes, args and faults at 64.
 func (l *Line) AppendJSON(b []byte) []byte {
 	b = append(b, `{"ts":"`...)
@@ -146,6 +148,12 @@ func (l *Line) AppendJSON(b []byte) []byte {
 			b = text(b, f)
 		}
 		b = append(b, ']')
+	}
+	if l.Asked != nil {
+		b = l.Asked.appendJSON(append(b, `,"asked":`...))
+	}
+	if l.Reason != "" {
+		b = text(append(b, `,"reason":`...), l.Reason)
 	}
 	return append(b, '}')
 }

@@ -11,6 +11,7 @@ import (
 // the line, or into fresh memory where the line had escapes.
 type record struct {
 	ts, event, server, tool, outcome, estimator, session, repeat []byte
+	rule, ref, reason, asked                                     []byte
 
 	bytesIn, bytesOut, tokensIn, tokensOut               int64
 	structIn, structOut, structTokensIn, structTokensOut int64
@@ -66,11 +67,21 @@ func (r *record) scan(line []byte) bool {
 		case "overhead":
 			return s.figure(&r.overhead)
 		case "stash":
-			var ref []byte
-			if !s.string(&ref) {
+			if !s.string(&r.ref) {
 				return false
 			}
-			r.stash = len(ref) > 0
+			r.stash = len(r.ref) > 0
+			return true
+		case "rule":
+			return s.string(&r.rule)
+		case "reason":
+			return s.string(&r.reason)
+		case "asked":
+			from := s.i
+			if !s.skip() {
+				return false
+			}
+			r.asked = s.b[from:s.i]
 			return true
 		case "cut":
 			r.cut = false

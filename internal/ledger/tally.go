@@ -26,6 +26,9 @@ type Tally struct {
 	estimators []string
 	faults     map[string][]string // by the bytes of their list, which recur
 
+	misses *misses           // nil: not looked for
+	skip   func([]byte) bool // lines of which sessions are left out; nil: none
+
 	before struct { // the names of the line before, and what they stand for
 		server, tool, session []byte
 
@@ -159,6 +162,12 @@ func (t *Tally) line(rec *record, line []byte, open bool) {
 }
 
 func (t *Tally) add(rec *record) {
+	if t.skip != nil && t.skip(rec.session) {
+		return
+	}
+	if t.misses != nil {
+		t.misses.add(rec)
+	}
 	if len(rec.ts) > 0 && len(rec.ts) < 64 {
 		if len(t.first) == 0 || bytes.Compare(rec.ts, t.first) < 0 {
 			t.first = append(t.first[:0], rec.ts...)

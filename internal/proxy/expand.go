@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spillway-mcp/spillway/internal/ledger"
 	"github.com/spillway-mcp/spillway/internal/rules"
@@ -56,18 +57,19 @@ func (s *session) expandFor(c *call, args []byte) {
 		c.recorded.args = args
 	}
 	s.workers.Go(func() {
-		entry, result, err := s.expand(args)
+		x, result, err := s.expand(args)
 		if err != nil {
 			s.answerText(c, true, err.Error())
 		} else {
 			s.answer(c, result)
 		}
-		s.accountExpand(c, entry, result, err)
+		s.accountExpand(c, x, result, err)
 	})
 }
 
 // accountExpand books what was given back: all of it is a cost (RED-47).
-func (s *session) accountExpand(c *call, entry stash.Entry, result []byte, err error) {
+func (s *session) accountExpand(c *call, x expansion, result []byte, err error) {
+	entry := x.entry
 	s.recordExpand(c, entry.Server, entry.Tool, entry.Ref, result, err)
 	s.account(func(l *ledger.Line) {
 		l.Event, l.Outcome = ledger.EventExpand, ledger.OutcomePassed
@@ -76,8 +78,11 @@ func (s *session) accountExpand(c *call, entry stash.Entry, result []byte, err e
 			l.Server = entry.Server
 		}
 		if err != nil {
-			l.Outcome = ledger.OutcomeError
+			l.Outcome, l.Reason = ledger.OutcomeError, reasonOf(err)
 		} else {
+			if x.asked != nil {
+				l.Asked = x.asked()
+			}
 			v := s.view(result)
 			l.BytesOut, l.TokensOut = v.text, v.textTokens
 			l.StructuredOut, l.StructuredTokensOut = v.structured, v.structuredTokens
@@ -87,32 +92,41 @@ func (s *session) accountExpand(c *call, entry stash.Entry, result []byte, err e
 	})
 }
 
-func (s *session) expand(args []byte) (stash.Entry, []byte, error) {
+// expansion is whose original was asked for, and what was asked of it, for the
+// ledger.
+type expansion struct {
+	entry stash.Entry
+	asked func() *ledger.Asked
+}
+
+func (s *session) expand(args []byte) (x expansion, result []byte, err error) {
 	if len(args) == 0 {
 		args = []byte("{}")
 	}
 	q, err := reduce.ParseExpandRequest(args)
 	if err != nil {
-		return stash.Entry{}, nil, err
+		return x, nil, err
 	}
-	entry, original, err := s.opt.Stash.Get(context.Background(), s.opt.Caller, q.Ref)
+	var original []byte
+	x.entry, original, err = s.opt.Stash.Get(context.Background(), s.opt.Caller, q.Ref)
 	if err != nil {
 		var gone *stash.ExpiredError
 		if errors.As(err, &gone) {
-			entry.Tool, entry.Ref = gone.Tool, gone.Ref
+			x.entry.Tool, x.entry.Ref = gone.Tool, gone.Ref
 		} else if errors.Is(err, stash.ErrUnknown) {
-			err = errors.New("unknown ref " + quoted(q.Ref))
+			err = fmt.Errorf("%w %s", stash.ErrUnknown, quoted(q.Ref))
 		} else {
 			s.opt.Log.Error("stash", "ref", q.Ref, "err", err)
 		}
-		return entry, nil, err
+		return x, nil, err
 	}
 	// The expressions were compiled when the original was cut.
-	r, err := reduce.Compile(reduce.Rule{Keep: entry.Keep, Rows: entry.Rows})
+	r, err := reduce.Compile(reduce.Rule{Keep: x.entry.Keep, Rows: x.entry.Rows})
 	if err != nil {
 		s.opt.Log.Error("the rule of a stashed result cannot be read; expand goes without", "ref", q.Ref, "err", err)
 		r = nil
 	}
-	result, err := r.Expand(original, q, s.opt.ExpandBudget)
-	return entry, result, err
+	x.asked = func() *ledger.Asked { return askedOf(&q, r, original) }
+	result, err = r.Expand(original, q, s.opt.ExpandBudget)
+	return x, result, err
 }

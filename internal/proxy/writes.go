@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
+	"github.com/spillway-mcp/spillway/internal/ledger"
 	"github.com/spillway-mcp/spillway/internal/rules"
 	"github.com/spillway-mcp/spillway/internal/schema"
 	"github.com/spillway-mcp/spillway/internal/stash"
@@ -198,7 +199,8 @@ func (s *session) redeem(c *call, as asked) {
 		} else {
 			s.answer(c, result)
 		}
-		s.accountExpand(c, entry, result, err)
+		x := expansion{entry: entry, asked: func() *ledger.Asked { return &ledger.Asked{By: ledger.AskedWhole} }}
+		s.accountExpand(c, x, result, err)
 	})
 }
 

@@ -71,8 +71,8 @@ func (x *exchange) modernHeaders(h http.Header, out Outbound) {
 	if name, ok := httpmcp.Name(method, x.msg, x.m.Params); ok {
 		h[httpmcp.HeaderName] = []string{httpmcp.EncodeValue(name)}
 	}
-	switch _, modern := out.Header[httpmcp.HeaderMethod]; {
-	case modern:
+	switch {
+	case out.Header.Get(httpmcp.HeaderMethod) == method: // and not a question of ours on the way
 		for name, values := range out.Header {
 			if strings.HasPrefix(name, httpmcp.PrefixParam) {
 				h[name] = values

@@ -37,9 +37,9 @@ type Error struct {
 	receipt *Receipt
 }
 
-// Receipt returns the receipt of a refusal, as a call would have it: also of a
-// Preview or Prepare, which return the error alone. Nil where the error is of
-// something that happened; that came with its receipt.
+// Receipt returns the receipt that the error is of. A Preview or Prepare returns
+// the error alone, and its receipt is the one that a call would have had. Nil
+// of an error that was made elsewhere.
 func (e *Error) Receipt() *Receipt { return e.receipt }
 
 // Error returns one line: the operation, its id, what happened and the hint.

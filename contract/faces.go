@@ -87,5 +87,5 @@ func (r *Receipt) Err() error {
 		}
 	}
 	return &Error{Kind: kind, Reason: r.Reason, Message: r.Message, Hint: r.Hint, Parameter: r.Parameter,
-		Operation: r.Operation, OperationID: r.OperationID}
+		Operation: r.Operation, OperationID: r.OperationID, receipt: r}
 }

@@ -38,18 +38,3 @@ func TestBroken(t *testing.T) {
 		})
 	}
 }
-
-func TestCasesAreComplete(t *testing.T) {
-	var ids []string
-	for _, c := range Cases() {
-		ids = append(ids, c.ID)
-	}
-	for prefix, n := range map[string]int{"M": 24, "Q": 15, "A": 5} {
-		for i := 1; i <= n; i++ {
-			id := prefix + string(rune('0'+i/10)) + string(rune('0'+i%10))
-			if !slices.Contains(ids, id) {
-				t.Errorf("there is no case %s", id)
-			}
-		}
-	}
-}

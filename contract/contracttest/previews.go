@@ -90,6 +90,11 @@ func approval(s *scene) {
 	s.want(p.call(commit), contract.Unknown)
 	q := s.open(alice)
 	s.want(q.call(commit), contract.Unknown)
+	// Prepared again it is not said to have been refused: it may have happened.
+	again := q.call(Call{Verb: VerbPrepare, Operation: OpCreate, Key: key, Params: call.Params})
+	if again.Preview == nil && again.Outcome() != contract.Unknown {
+		s.failf("an unknown operation, prepared again: %s %s", again.Raw, again.Text)
+	}
 	s.wantSubmissions(1)
 	if s.has(HasReconcile) {
 		s.want(q.reconcile(OpCreate, key), contract.Completed)

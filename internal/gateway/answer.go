@@ -48,19 +48,21 @@ func (c *conn) response(p *peer, msg []byte, m wire.Message, inline bool) {
 			c.noteTask(p, msg, m)
 		case "initialize", "server/discover":
 			if c.solo {
-				msg = c.greeted(p, f, msg, m)
+				msg, m = c.greeted(p, f, msg, m)
 			}
 		}
 	}
-	c.session.FromServer(msg, inline)
+	c.session.FromServer(msg, m, inline)
 }
 
 // greeted reads the answer to the handshake that a client makes with its one
 // upstream.
-func (c *conn) greeted(p *peer, f *inflight, msg []byte, m wire.Message) []byte {
+func (c *conn) greeted(p *peer, f *inflight, msg []byte, m wire.Message) ([]byte, wire.Message) {
 	code, failed := httpmcp.ErrorCode(msg, m)
 	if failed && (c.modern && code == -32601 || !c.modern && eraCodes[code]) {
-		return errorf(CodeOtherEra, "%v", &otherEra{server: p.src.cfg.Name, modern: c.modern}).Response(f.id)
+		msg = errorf(CodeOtherEra, "%v", &otherEra{server: p.src.cfg.Name, modern: c.modern}).Response(f.id)
+		m, _ = wire.Scan(msg)
+		return msg, m
 	}
 	if prof, err := p.src.profileOf(msg, c.modern); err == nil {
 		p.mu.Lock()
@@ -68,7 +70,7 @@ func (c *conn) greeted(p *peer, f *inflight, msg []byte, m wire.Message) []byte 
 		p.mu.Unlock()
 		p.src.works()
 	}
-	return msg
+	return msg, m
 }
 
 // maxTaskAnswer is the size up to which an answer is looked at for being a task.
@@ -185,7 +187,7 @@ func (c *conn) notified(p *peer, msg []byte, m wire.Message, f *inflight) {
 		}
 		c.mu.Unlock()
 	case "notifications/tasks":
-		c.session.FromServer(msg, true)
+		c.session.FromServer(msg, m, true)
 		return
 	case "notifications/cancelled":
 		c.takenBack(p, msg, m, f)

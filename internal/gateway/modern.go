@@ -79,7 +79,7 @@ func (c *conn) subscribed(msg []byte, m wire.Message, sub wire.Span, method stri
 		}
 	}
 	if method == "notifications/tasks" { // it may hold a tool's result
-		c.session.FromServer(replace(msg, sub, f.id), true)
+		c.fromUs(f, replace(msg, sub, f.id))
 		return
 	}
 	c.edge.send(f, replace(msg, sub, f.orig))

@@ -149,7 +149,14 @@ func (c *conn) refuse(f *inflight, code int, format string, args ...any) {
 
 // reply answers a request as the upstream would, through the session.
 func (c *conn) reply(f *inflight, value []byte) {
-	c.session.FromServer(result(f.id, value), f.inline.Load())
+	c.fromUs(f, result(f.id, value))
+}
+
+// fromUs gives the session an answer that no upstream gave.
+func (c *conn) fromUs(f *inflight, msg []byte) {
+	if m, err := wire.Scan(msg); err == nil {
+		c.session.FromServer(msg, m, f.inline.Load())
+	}
 }
 
 func (c *conn) peerOf(src *source) *peer {
@@ -287,13 +294,13 @@ func (c *conn) tryEach(f *inflight, msg []byte, m wire.Message, may []*peer) {
 			last = errorf(codeOf(err), "%v", err).Response(f.id)
 		case gm.Result.Present():
 			got, _ = setID(got, gm, f.id)
-			c.session.FromServer(got, f.inline.Load())
+			c.fromUs(f, got)
 			return
 		default:
 			last, _ = setID(got, gm, f.id)
 		}
 	}
-	c.session.FromServer(last, f.inline.Load())
+	c.fromUs(f, last)
 }
 
 // told passes a notification of the client on.

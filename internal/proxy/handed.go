@@ -48,11 +48,11 @@ func NewSession(name string, opt Options, down Down, up Up) *Session {
 // FromClient takes a message of the client over.
 func (s *Session) FromClient(msg []byte) { s.s.fromClient(wire.BareFrame(msg)) }
 
-// FromServer takes a message of the server over. Where a result has to be
-// reduced, and inline is set, it is on this goroutine; else FromServer returns
-// before.
-func (s *Session) FromServer(msg []byte, inline bool) {
-	s.s.fromServerIn(wire.BareFrame(msg), inline)
+// FromServer takes over a message of the server, whose spans are m. Where a
+// result has to be reduced, and inline is set, it is on this goroutine; else
+// FromServer returns before.
+func (s *Session) FromServer(msg []byte, m wire.Message, inline bool) {
+	s.s.fromServerAs(wire.BareFrame(msg), m, inline)
 }
 
 // Fail answers the client's request with this raw id, which the server will not

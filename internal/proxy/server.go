@@ -8,15 +8,20 @@ import (
 )
 
 // fromServer carries one frame of the server down.
-func (s *session) fromServer(f wire.Frame) { s.fromServerIn(f, false) }
+func (s *session) fromServer(f wire.Frame) {
+	m, err := wire.Scan(f.Body())
+	if err != nil {
+		s.opt.Log.Warn("line on the server's stdout skipped, it is no message", "server", s.opt.Upstream.Name(), "err", err, "line", clip(f.Body(), 200))
+		return
+	}
+	s.fromServerAs(f, m, false)
+}
 
-func (s *session) fromServerIn(f wire.Frame, inline bool) {
+// fromServerAs is fromServer for a message whose spans are known.
+func (s *session) fromServerAs(f wire.Frame, m wire.Message, inline bool) {
 	body := f.Body()
-	m, err := wire.Scan(body)
-	switch {
-	case err != nil:
-		s.opt.Log.Warn("line on the server's stdout skipped, it is no message", "server", s.opt.Upstream.Name(), "err", err, "line", clip(body, 200))
-	case m.Kind == wire.Batch:
+	switch m.Kind {
+	case wire.Batch:
 		s.batchFromServer(f)
 	default:
 		c, d := s.downward(body, m)

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -101,5 +104,34 @@ func TestQ09_ResumedInAnotherProcess(t *testing.T) {
 	status, out, _ := k.run("call", "count_rows", "table=t", "--continuation", *first.Continuation, "--json")
 	if r := receiptOf(t, out); status != contract.ExitCompleted || !r.Complete || string(r.Result) != `{"n":3}` || r.RecordsExamined != 3 {
 		t.Errorf("status %d, %s", status, out)
+	}
+}
+
+// An operation may call the server that run stands in front of, by the name
+// that --server gives it, without a configuration.
+func TestOperationOverTheServerInFront(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("no sh to write a server with:", err)
+	}
+	k := newOpKit(t)
+	yaml := "operations:\n  count@1.0:\n    scope: x\n    effects: read\n    read: {call: {tool: tiny/rows}, end: page.last, items: page.rows, aggregate: count}\n"
+	if err := os.WriteFile(k.file, []byte(yaml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const server = `while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([^,}]*\).*/\1/p')
+  case "$line" in
+  *'"initialize"'*) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}" ;;
+  *'"tools/list"'*) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"tools\":[{\"name\":\"rows\",\"inputSchema\":{\"type\":\"object\"}}]}}" ;;
+  *'"tools/call"'*) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"content\":[],\"structuredContent\":{\"rows\":[1,2,3],\"last\":true}}}" ;;
+  esac
+done
+`
+	in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"count","arguments":{}}}` + "\n")
+	var out, said bytes.Buffer
+	status := Run(t.Context(), []string{"run", "--server", "tiny", "--operations", k.file, "--", "sh", "-c", server}, streams{In: in, Out: &out, Err: &said})
+	if status != 0 || !strings.Contains(out.String(), `"result":3,"recordsExamined":3,"complete":true`) {
+		t.Errorf("status %d\n%s\n%s", status, out.String(), said.String())
 	}
 }

@@ -119,7 +119,11 @@ func runRun(ctx context.Context, s streams, o runOptions, command []string) erro
 		opt.Stash = store
 	}
 	var closeOperations func()
-	if opt.Operations, closeOperations, err = openFace(c, s, log, store); err != nil {
+	var fronted []frontedServer
+	if o.server != "" {
+		fronted = append(fronted, frontedServer{o.server, start})
+	}
+	if opt.Operations, closeOperations, err = openFace(c, s, log, store, fronted...); err != nil {
 		child.Stop()
 		return err
 	}

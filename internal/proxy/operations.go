@@ -5,6 +5,7 @@ import (
 	"context"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/spillway-mcp/spillway/contract"
 	"github.com/spillway-mcp/spillway/internal/ledger"
@@ -76,7 +77,13 @@ func (s *session) operate(c *call, name string, body []byte, m wire.Message) {
 		c.recorded.args = in.Arguments
 	}
 	s.add(c)
-	s.workers.Go(func() {
+	finished := make(chan struct{})
+	if !s.running.Go(func() { <-finished }) {
+		cancel()
+		return // nothing is begun any more; the session's end answers
+	}
+	if !s.workers.Go(func() {
+		defer close(finished)
 		defer cancel()
 		done := make(chan struct{})
 		defer close(done)
@@ -102,7 +109,26 @@ func (s *session) operate(c *call, name string, body []byte, m wire.Message) {
 			same(l, s.view(result))
 			s.timing(l, c)
 		})
-	})
+	}) {
+		close(finished)
+		cancel()
+	}
+}
+
+// finishOperations lets operations in flight end though the server has: they
+// have no need of it.
+func (s *session) finishOperations(ctx context.Context, giveUp <-chan time.Time) {
+	done := make(chan struct{})
+	go func() {
+		s.running.Dismiss()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	case <-s.broken:
+	case <-giveUp:
+	}
 }
 
 // progress tells the client of each page, if it asked to be told.

@@ -169,6 +169,7 @@ func (s *session) drain(ctx context.Context, silent chan error) bool {
 	case <-s.idle():
 	case err := <-silent:
 		silent <- err
+		s.finishOperations(ctx, t.C)
 		return s.inFlight() > 0
 	case <-ctx.Done():
 	case <-s.broken:

@@ -21,6 +21,7 @@ type session struct {
 	id   string // in the ledger only
 
 	workers crew
+	running crew          // operations
 	slots   chan struct{} // one a worker
 
 	ended     chan struct{} // closed when the session ends

@@ -89,7 +89,7 @@ configuration; that is all it takes. See what it does first: spillway demo`,
 	root.SetHelpCommand(newHelp(s))
 	for _, add := range []func(streams) *cobra.Command{
 		newRun, newServe, newToken, newDemo,
-		newCheck, newFmt, newExplain, newReduce, newDryRun,
+		newCheck, newFmt, newExplain, newReduce, newDryRun, newDraft,
 		newOp,
 		newStash, newStats, newReplay,
 		newBench, newVersion, newCompletion, newMan,

@@ -21,10 +21,23 @@ type entry struct {
 
 var word = func() (t [256]bool) {
 	for c := range t {
-		t[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
+		t[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80 && c != general
 	}
 	return t
 }()
+
+// general is the first of the three bytes of U+2000 to U+2FFF: the quotation
+// marks, dashes and signs of all scripts, which end a word as a comma does.
+const general = 0xe2
+
+// skip returns where the next byte that may begin a word is, behind i, which is
+// in none.
+func skip[T []byte | string](text T, i int) int {
+	if text[i] == general {
+		return min(i+3, len(text))
+	}
+	return i + 1
+}
 
 // IsWord reports whether a byte belongs to a word: a letter, a digit, an
 // underscore, or part of a character beyond ASCII.
@@ -43,7 +56,7 @@ func (s *Set) Add(text string) int {
 	s.ids[text] = id
 	from := 0
 	for from < len(text) && !word[text[from]] {
-		from++
+		from = skip(text, from)
 	}
 	s.needles = append(s.needles, entry{text, from})
 	if from == len(text) {
@@ -80,7 +93,7 @@ func (s *Set) Scan(text []byte, found func(id, start int)) {
 	}
 	for i := 0; i < len(text); {
 		if !word[text[i]] {
-			i++
+			i = skip(text, i)
 			continue
 		}
 		from := i

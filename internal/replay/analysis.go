@@ -80,10 +80,7 @@ func (a *analysis) sets() []*rules.Set {
 }
 
 func (a *analysis) run() *outcome {
-	a.gather()
-	a.answer()
-	a.expect()
-	a.prior()
+	a.prepare()
 	var scanners sync.Pool
 	each(cap(a.slots), len(a.results), func(i int) {
 		a.slots <- struct{}{}
@@ -106,6 +103,15 @@ func (a *analysis) run() *outcome {
 		r.had = nil
 	}
 	return o
+}
+
+// prepare collects what the session used, so that results can be looked through
+// for it.
+func (a *analysis) prepare() {
+	a.gather()
+	a.answer()
+	a.expect()
+	a.prior()
 }
 
 // gather takes the calls and their results out of the recording.

@@ -294,3 +294,10 @@ tools/call %[1]s_tool -`
 		t.Error("RED-41: two servers of one prefix are taken")
 	}
 }
+
+func serversOf(names ...string) (all []config.Server) {
+	for _, name := range names {
+		all = append(all, child(name))
+	}
+	return all
+}

@@ -169,6 +169,11 @@ func (j *job) metaEdit(src []byte, span func(jsontape.Value) (int, int), o *Outc
 		if meta.Kind() != jsontape.Object {
 			return edit{from, to, append(append([]byte{'{'}, facts...), '}')}
 		}
+		// Another Spillway, nearer to the server, may have left its own.
+		if theirs := meta.Get(MetaKey); theirs.Exists() {
+			from, to = span(theirs)
+			return edit{from, to, facts[len(`"`+MetaKey+`":`):]}
+		}
 		if meta.Len() > 0 {
 			facts = append([]byte{','}, facts...)
 		}

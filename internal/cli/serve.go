@@ -174,6 +174,7 @@ func runServe(ctx context.Context, s streams, o serveOptions) error {
 		if err != nil {
 			return err
 		}
+		store.SetLog(log)
 		if err := firstToken(s, c, store, listener.Addr().String()); err != nil {
 			return err
 		}

@@ -1,12 +1,10 @@
 package record
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -116,48 +114,6 @@ func glob(pattern, name string) bool {
 	}
 }
 
-// secretNames are the members whose strings are never recorded, whatever the
-// configuration says. Names are compared without case, "-" and "_".
-var secretNames = map[string]bool{
-	"password": true, "passwd": true, "passphrase": true, "secret": true, "clientsecret": true,
-	"apikey": true, "authorization": true, "accesstoken": true, "refreshtoken": true, "idtoken": true, "authtoken": true,
-	"privatekey": true, "secretkey": true, "secretaccesskey": true, "credential": true, "credentials": true,
-	"cookie": true, "setcookie": true, "bearer": true, "sessiontoken": true,
-}
-
-func isSecretName(name []byte) bool {
-	if len(name) > 24 {
-		return false
-	}
-	var b [24]byte
-	n := 0
-	for _, c := range name {
-		switch {
-		case c == '-' || c == '_':
-			continue
-		case 'A' <= c && c <= 'Z':
-			c += 'a' - 'A'
-		}
-		b[n] = c
-		n++
-	}
-	return secretNames[string(b[:n])]
-}
-
-// secretText finds what is a credential by its form, in any text.
-var secretText = regexp.MustCompile(`(?i:bearer|basic)\s+[A-Za-z0-9._~+/=-]{16,}` +
-	`|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abeoprs]-[A-Za-z0-9-]{10,}` +
-	`|sk-[A-Za-z0-9_-]{20,}|AKIA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{30,}` +
-	`|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*` +
-	`|-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)` +
-	`|(?i:[a-z][a-z0-9+.-]*://[^/\s:@"]+):[^@\s/"]+@`)
-
-// secretHints are what one of which every secretText has, without case.
-var secretHints = [][]byte{
-	[]byte("earer"), []byte("asic"), []byte("EARER"), []byte("ASIC"), []byte("gh"), []byte("glpat-"), []byte("xox"), []byte("sk-"), []byte("AKIA"), []byte("AIza"),
-	[]byte("eyJ"), []byte("-----BEGIN"), []byte("://"),
-}
-
 // maxRemembered bounds the redacted values that a session looks for in what
 // comes later. Beyond it the recording ends: it could not keep its promise.
 const maxRemembered = 100_000
@@ -228,7 +184,7 @@ func (r *redactor) json(src []byte, j job) []byte {
 	if err != nil {
 		return []byte("null")
 	}
-	w := &walk{r: r, job: j, src: src}
+	w := &walk{r: r, job: j, src: src, forms: within(src)}
 	root := doc.Root()
 	if !j.result {
 		w.value(root, j.paths, false)
@@ -241,23 +197,16 @@ func (r *redactor) json(src []byte, j job) []byte {
 // text redacts a text that stands alone: credentials, and what was redacted
 // before.
 func (r *redactor) text(src []byte) []byte {
-	out, _ := r.clean(src)
+	out, _ := r.clean(src, forms)
 	return out
 }
 
 // clean returns the text with what must not stay in it replaced, and whether
 // that was anything.
-func (r *redactor) clean(src []byte) ([]byte, bool) {
+func (r *redactor) clean(src []byte, of []form) ([]byte, bool) {
 	type hit struct{ from, to int }
 	var hits []hit
-	for _, hint := range secretHints {
-		if bytes.Contains(src, hint) {
-			for _, m := range secretText.FindAllIndex(src, -1) {
-				hits = append(hits, hit{m[0], m[1]})
-			}
-			break
-		}
-	}
+	secrets(src, of, func(from, to int) { hits = append(hits, hit{from, to}) })
 	r.seen.Scan(src, func(id, start int) {
 		if n := len(r.seen.Text(id)); n >= minFollowed {
 			hits = append(hits, hit{start, start + n})

@@ -8,11 +8,12 @@ import (
 
 // walk goes through one document and collects what is replaced in it.
 type walk struct {
-	r    *redactor
-	job  job
-	src  []byte
-	out  []byte
-	done int // how much of src is in out
+	r     *redactor
+	job   job
+	src   []byte
+	out   []byte
+	done  int    // how much of src is in out
+	forms []form // of credentials that may stand in src
 }
 
 // replace puts text in the place of a value. Places come in order.
@@ -90,8 +91,8 @@ func (w *walk) textPayload(v jsontape.Value) {
 		w.value(v, nil, false)
 		return
 	}
-	text := []byte(v.Str())
-	if out, ok := w.r.embedded(text, w.job); ok {
+	text := v.StrBytes(nil)
+	if out, ok := w.r.embedded(text, w.job, w.forms); ok {
 		if !bytes.Equal(out, text) {
 			w.replace(v, jsontape.AppendQuote(nil, out))
 		}
@@ -105,13 +106,13 @@ func (w *walk) textPayload(v jsontape.Value) {
 }
 
 // embedded redacts text that is JSON, or lines that each are.
-func (r *redactor) embedded(text []byte, j job) ([]byte, bool) {
+func (r *redactor) embedded(text []byte, j job, of []form) ([]byte, bool) {
 	trimmed := bytes.TrimSpace(text)
 	if len(trimmed) < 2 || trimmed[0] != '{' && trimmed[0] != '[' {
 		return nil, false
 	}
 	if doc, err := jsontape.Parse(trimmed); err == nil {
-		w := &walk{r: r, job: j, src: trimmed}
+		w := &walk{r: r, job: j, src: trimmed, forms: of}
 		w.payload(doc.Root())
 		return w.finish(), true
 	}
@@ -124,7 +125,7 @@ func (r *redactor) embedded(text []byte, j job) ([]byte, bool) {
 		if err != nil || line[0] != '{' && line[0] != '[' {
 			return nil, false
 		}
-		w := &walk{r: r, job: j, src: line}
+		w := &walk{r: r, job: j, src: line, forms: of}
 		for _, p := range j.paths {
 			if p[0].Any && len(p) > 1 { // the lines are the rows
 				w.job.paths = append(w.job.paths[:len(w.job.paths):len(w.job.paths)], p[1:])
@@ -182,19 +183,19 @@ func (w *walk) value(v jsontape.Value, paths []Path, all bool) {
 func (w *walk) scalar(v jsontape.Value, hide bool) {
 	switch v.Kind() {
 	case jsontape.String:
-		text := []byte(v.Str())
+		text := v.StrBytes(nil)
 		_, known := w.r.seen.ID(text)
 		if hide && len(text) > 0 || known {
 			w.replace(v, jsontape.AppendQuote(nil, w.r.placeholder(text)))
 			return
 		}
-		if out, ok := w.r.embedded(text, job{names: w.job.names}); ok {
+		if out, ok := w.r.embedded(text, job{names: w.job.names}, w.forms); ok {
 			if !bytes.Equal(out, text) {
 				w.replace(v, jsontape.AppendQuote(nil, out))
 			}
 			return
 		}
-		if out, changed := w.r.clean(text); changed {
+		if out, changed := w.r.clean(text, w.forms); changed {
 			w.replace(v, jsontape.AppendQuote(nil, out))
 		}
 	case jsontape.Number:

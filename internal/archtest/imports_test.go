@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"internal/jmespath", "internal/access"},
 	{"internal/schema", "internal/record", "reduce", "contract"},
 	{"internal/schema/schematest", "internal/rules", "internal/journal", "contract/contracttest"},
-	{"internal/operation"},
+	{"internal/operation", "contract/durable"},
 	{"internal/config", "internal/proxy", "internal/replay", "internal/draft", "internal/traceability", "internal/doctest"},
 	{"internal/gateway", "internal/report"},
 	{"internal/demo", "internal/bench"},

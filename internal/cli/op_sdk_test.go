@@ -19,14 +19,14 @@ import (
 	"github.com/spillway-mcp/spillway/contract"
 )
 
-// said collects what a command says, and lets a test wait for a part of it.
-type said struct {
+// heard collects what a command says, and lets a test wait for a part of it.
+type heard struct {
 	mu   sync.Mutex
 	b    bytes.Buffer
 	more chan struct{}
 }
 
-func (s *said) Write(p []byte) (int, error) {
+func (s *heard) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.b.Write(p)
@@ -37,7 +37,7 @@ func (s *said) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (s *said) wait(t *testing.T, re *regexp.Regexp) []string {
+func (s *heard) wait(t *testing.T, re *regexp.Regexp) []string {
 	t.Helper()
 	for deadline := time.After(20 * time.Second); ; {
 		s.mu.Lock()
@@ -92,7 +92,7 @@ func operationsForTheSDKsClient(t *testing.T, era string) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	talk := &said{more: make(chan struct{}, 1)}
+	talk := &heard{more: make(chan struct{}, 1)}
 	done := make(chan int, 1)
 	go func() {
 		done <- Run(ctx, []string{"serve", "-c", "spillway.yaml", "--listen", "127.0.0.1:0"}, streams{In: strings.NewReader(""), Out: io.Discard, Err: talk})
@@ -162,7 +162,7 @@ func operationsForTheSDKsClient(t *testing.T, era string) {
 			t.Errorf("%s", again.JSON())
 		}
 	}
-	if made.Outcome != contract.Completed || len(k.up.made) != 1 {
-		t.Errorf("%d made: %s", len(k.up.made), made.JSON())
+	if made.Outcome != contract.Completed || k.up.effects() != 1 {
+		t.Errorf("%d made: %s", k.up.effects(), made.JSON())
 	}
 }

@@ -53,6 +53,20 @@ type table struct {
 	drop bool
 }
 
+// lose says whether answers are lost from now on.
+func (u *table) lose(drop bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.drop = drop
+}
+
+// effects counts the rows that were made.
+func (u *table) effects() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.made)
+}
+
 func (u *table) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	u.mu.Lock()
@@ -157,14 +171,14 @@ func TestA02_ExitStatusIsTheOutcome(t *testing.T) {
 
 func TestA03_IdIsShownBeforeSubmission(t *testing.T) {
 	k := newOpKit(t)
-	k.up.drop = true
+	k.up.lose(true)
 	status, out, said := k.run("call", "create_row", "name=lost", "--json")
 	id := regexp.MustCompile(`(?m)^spillway: operation (\S+)$`).FindStringSubmatch(said)
 	r := receiptOf(t, out)
 	if status != contract.ExitUnknown || id == nil || r.OperationID != id[1] || r.NextAction != contract.NextReconcile {
 		t.Fatalf("status %d, %s, %s", status, out, said)
 	}
-	k.up.drop = false
+	k.up.lose(false)
 	t.Run("C-16 not submitted again by itself", func(t *testing.T) {
 		if status, out, _ := k.run("call", "create_row", "name=lost", "--key", id[1], "--json"); status != contract.ExitUnknown {
 			t.Errorf("status %d, %s", status, out)
@@ -178,8 +192,8 @@ func TestA03_IdIsShownBeforeSubmission(t *testing.T) {
 		if status != 0 || out != `{"id":"r1","big":9007199254740993}`+"\n" {
 			t.Errorf("status %d, %s", status, out)
 		}
-		if len(k.up.made) != 1 {
-			t.Errorf("%d effects", len(k.up.made))
+		if k.up.effects() != 1 {
+			t.Errorf("%d effects", k.up.effects())
 		}
 	})
 	if status, out, _ := k.run("journal", "list", "--json"); status != 0 || !strings.Contains(out, id[1]) || strings.Contains(out, "lost") {
@@ -189,18 +203,18 @@ func TestA03_IdIsShownBeforeSubmission(t *testing.T) {
 
 func TestOpPrepareCommitResolveResume(t *testing.T) {
 	k := newOpKit(t)
-	if status, out, said := k.run("prepare", "create_row", "name=p", "--key", "p1"); status != 0 || !strings.Contains(out, "spillway op commit p1") || len(k.up.made) > 0 {
+	if status, out, said := k.run("prepare", "create_row", "name=p", "--key", "p1"); status != 0 || !strings.Contains(out, "spillway op commit p1") || k.up.effects() > 0 {
 		t.Fatalf("status %d, %s%s", status, out, said)
 	}
 	for i := range 2 {
 		status, out, said := k.run("commit", "p1", "--json")
-		if r := receiptOf(t, out); status != 0 || r.Replayed != (i == 1) || len(k.up.made) != 1 {
+		if r := receiptOf(t, out); status != 0 || r.Replayed != (i == 1) || k.up.effects() != 1 {
 			t.Errorf("status %d, %s%s", status, out, said)
 		}
 	}
-	k.up.drop = true
+	k.up.lose(true)
 	k.run("call", "create_row", "name=u", "--key", "u1")
-	k.up.drop = false
+	k.up.lose(false)
 	if status, out, _ := k.run("resolve", "u1", "--absent", "--why", "looked", "--who", "me", "--json"); status != contract.ExitRejected || !strings.Contains(out, `"reason":"resolved"`) {
 		t.Errorf("status %d, %s", status, out)
 	}
@@ -246,7 +260,7 @@ func TestM21_JournalThatCannotBeOpenedRefusesMutations(t *testing.T) {
 	k := newOpKit(t)
 	t.Setenv("SPILLWAY_JOURNAL", filepath.Join(k.file, "below-a-file.db"))
 	status, out, _ := k.run("call", "create_row", "name=a", "--json")
-	if r := receiptOf(t, out); status != contract.ExitRejected || r.Reason != contract.ReasonJournal || len(k.up.made) > 0 {
+	if r := receiptOf(t, out); status != contract.ExitRejected || r.Reason != contract.ReasonJournal || k.up.effects() > 0 {
 		t.Errorf("status %d, %s", status, out)
 	}
 	if status, _, said := k.run("call", "count_rows", "table=t"); status != contract.ExitIncomplete {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/spillway-mcp/spillway/contract"
@@ -95,12 +96,13 @@ func TestC01_TheFirstExampleOverATool(t *testing.T) {
 }
 
 func TestTheMutationExampleOverHTTP(t *testing.T) {
-	lost := true
+	var lost atomic.Bool
+	lost.Store(true)
 	s := newService(t, func(r request) (int, string) {
 		switch {
-		case r.Method == "GET" && lost:
+		case r.Method == "GET" && lost.Load():
 			return 200, `{"data":[{"id":"cus_1","email":"a@b.c","more":1}]}`
-		case r.Method == "POST" && lost:
+		case r.Method == "POST" && lost.Load():
 			return 0, ""
 		}
 		return 402, `{}`
@@ -113,7 +115,7 @@ func TestTheMutationExampleOverHTTP(t *testing.T) {
 	if err != nil || string(r.Result) != `{"id":"cus_1","email":"a@b.c"}` {
 		t.Errorf("%s, %v", r.JSON(), err)
 	}
-	lost = false
+	lost.Store(false)
 	if r := do(t, c, "create_customer", "k2", `{"email":"a@b.c"}`); r.Reason != "card_declined" || r.Effect != contract.EffectNone {
 		t.Errorf("%s", r.JSON())
 	}

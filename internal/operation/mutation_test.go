@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/spillway-mcp/spillway/contract"
@@ -197,10 +198,11 @@ func TestC17_ReconcileAnswersPresentOrAbsentOrNeither(t *testing.T) {
 }
 
 func TestC19_ItemsAndCompensation(t *testing.T) {
-	broken := true
+	var broken atomic.Bool
+	broken.Store(true)
 	s := newService(t, func(r request) (int, string) {
 		switch {
-		case r.Path == "/items/b" && broken, r.Path == "/two":
+		case r.Path == "/items/b" && broken.Load(), r.Path == "/two":
 			return 422, ""
 		case r.Path == "/one":
 			return 200, `{"id":"i1"}`
@@ -212,7 +214,7 @@ func TestC19_ItemsAndCompensation(t *testing.T) {
 	if r := do(t, c, "items", "k", params); r.Outcome != contract.Partial {
 		t.Fatalf("%s", r.JSON())
 	}
-	broken = false
+	broken.Store(false)
 	if r := do(t, c, "items", "k", params); r.Outcome != contract.Completed {
 		t.Fatalf("%s", r.JSON())
 	}

@@ -59,6 +59,13 @@ type upstream struct {
 	drop bool
 }
 
+// lose says whether answers are lost from now on.
+func (u *upstream) lose(drop bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.drop = drop
+}
+
 func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	u.mu.Lock()
@@ -315,7 +322,7 @@ func TestC24_PrepareCommitReplayAndLoss(t *testing.T) {
 		}
 	})
 	t.Run("a lost answer is unknown, and reconciled", func(t *testing.T) {
-		u.drop = true
+		u.lose(true)
 		_, p := call(t, f, mcpface.Call{Tool: "create_row_v1_prepare", Arguments: []byte(`{"name":"lost"}`)})
 		a, r := call(t, f, mcpface.Call{Tool: "create_row_v1_commit", Arguments: []byte(`{"operationId":"` + p.OperationID + `"}`)})
 		if !a.IsError || r.Outcome != contract.Unknown || r.NextAction != contract.NextReconcile || r.OperationID != p.OperationID {
@@ -358,11 +365,11 @@ func TestRoundsBindPreviewApprovalAndCommit(t *testing.T) {
 	}
 	second.Responses = []byte(`{"approve":{"action":"accept","content":{"approve":true}}}`)
 	t.Run("M12 an approval survives a lost response", func(t *testing.T) {
-		u.drop = true
+		u.lose(true)
 		if a, r := call(t, f, second); !a.IsError || r.Outcome != contract.Unknown {
 			t.Fatalf("%s", a.Structured)
 		}
-		u.drop = false
+		u.lose(false)
 		if a, r := call(t, f, second); a.IsError || r.Outcome != contract.Completed {
 			t.Errorf("%s", a.Structured)
 		}

@@ -43,7 +43,7 @@ func (b *builder) httpCall(n *yamlpos.Node, root names) *httpCall {
 		field{"url", func(n *yamlpos.Node) {
 			before := len(b.errs)
 			h.url = b.template(n, "url", root)
-			if u, err := url.Parse(h.url.literal()); len(b.errs) == before && h.url.unset == "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+			if len(b.errs) == before && h.url.unset == "" && !h.url.fixedOrigin() {
 				b.errs.At(n, "parameters belong into the path or the query", "url needs to start with a scheme and host, such as https://api.example.com/")
 			}
 		}},
@@ -165,7 +165,7 @@ func (h *httpCall) request(ctx context.Context, c *call, root jsontape.Value, ke
 		return nil, err
 	}
 	u, err := url.Parse(target)
-	if err != nil {
+	if err != nil || u.Host != h.host() {
 		return nil, errors.New("the url with its parameters is none")
 	}
 	if h.query != nil {

@@ -216,6 +216,18 @@ func (t *template) literal() string {
 	return t.parts[0].text
 }
 
+// fixedOrigin reports whether no expression can change the scheme and host of
+// a URL: credentials are for those alone.
+func (t *template) fixedOrigin() bool {
+	lit := t.literal()
+	u, err := url.Parse(lit)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return false
+	}
+	_, rest, _ := strings.Cut(lit, "://")
+	return len(t.parts) == 1 || strings.ContainsAny(rest, "/?")
+}
+
 // escapeSegment escapes for a URL's path or query, "/" and "?" included: what
 // an expression gives is one piece of data and no structure.
 func escapeSegment(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }

@@ -30,14 +30,18 @@ type serveOptions struct {
 // endpoint is the path of the MCP endpoint.
 const endpoint = "/mcp"
 
+// oldEndpoint is the path for clients of 2024-11-05.
+const oldEndpoint = "/sse"
+
 func newServe(s streams) *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve [-c FILE] [--listen ADDR] [--rules FILE]",
 		Short: "Serve all servers of the configuration over HTTP",
 		Long: `Stand in front of all servers of the configuration and serve them to clients as
-one MCP server, over Streamable HTTP at /mcp. Children are started by their
-command, HTTP servers reached by their url. docs/gateway.md tells the rest.
+one MCP server, over Streamable HTTP at /mcp, and for clients of 2024-11-05 over
+HTTP+SSE at /sse. Children are started by their command, HTTP servers reached by
+their url. docs/gateway.md tells the rest.
 
 Clients need a bearer token: see help token. Where there is none yet, one is
 made and printed with what to put into a client's configuration. auth: none must
@@ -187,6 +191,7 @@ func runServe(ctx context.Context, s streams, o serveOptions) error {
 	mcp := server.New(g, edge)
 	mux := http.NewServeMux()
 	mux.Handle(endpoint, mcp)
+	mux.Handle(oldEndpoint, mcp.HTTPSSE())
 	g.Observe(mux, func() (int, int, int) { n := mcp.Counts(); return n.Sessions, n.Streams, n.Calls })
 	reloaded := reload(watching, c, o.files, g, log)
 

@@ -228,7 +228,9 @@ func (h *httpCall) request(ctx context.Context, c *call, root jsontape.Value, ke
 		if strings.ContainsAny(value, "\r\n") {
 			return nil, errors.New("the header " + hd.name + " would hold a line end")
 		}
-		req.Header.Set(hd.name, value)
+		if value != "" { // an expression that is null sends no header: If-Match without a revision, say
+			req.Header.Set(hd.name, value)
+		}
 	}
 	if c.key == contract.KeyInHeader {
 		req.Header.Set(c.keyName, key)

@@ -252,6 +252,10 @@ func TestC22_PreconditionAndPreview(t *testing.T) {
 	if r := do(t, c, "change", "k1", `{"rev":"v0"}`); r.Reason != contract.ReasonPrecondition || r.ExitCode() != contract.ExitConflict {
 		t.Errorf("%s", r.JSON())
 	}
+	_ = do(t, c, "change", "k3", `{}`)
+	if last := s.requests()[len(s.requests())-1]; last.Header.Values("If-Match") != nil {
+		t.Errorf("no revision demanded, and If-Match %q sent", last.Header.Values("If-Match"))
+	}
 	if r := do(t, c, "change", "k2", `{"rev":"v1"}`); r.Outcome != contract.Completed {
 		t.Errorf("%s", r.JSON())
 	}

@@ -46,7 +46,11 @@ func newSide(all []*outcome, i int, set *rules.Set, opt *Options) Side {
 	tallies := map[toolKey]*Tally{}
 	var order []ruleKey
 	byRule := map[ruleKey]*tallied{}
+	stated := set.Entries()
 	rule := func(k ruleKey) *tallied {
+		if n := len(stated); n > 0 && k.tool.Level == rules.LevelServerDefault && stated[n-1].Level == rules.LevelDefault && !slices.Contains(stated, k.tool) {
+			k.tool = stated[n-1] // of a server that states no default, the top one holds
+		}
 		t := byRule[k]
 		if t == nil {
 			t = &tallied{Rule: ruleOf(k), fields: map[string]*MissedField{}}
@@ -55,7 +59,7 @@ func newSide(all []*outcome, i int, set *rules.Set, opt *Options) Side {
 		}
 		return t
 	}
-	for _, t := range set.Entries() {
+	for _, t := range stated {
 		for v := range t.Variants {
 			rule(ruleKey{t, v})
 		}

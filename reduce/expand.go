@@ -338,15 +338,21 @@ func (x *expansion) query() error {
 var errManyArrays = errors.New("several arrays")
 
 // rowArray is the array that rows count in: the base of the rule's leftmost
-// projection, that of its row cap, or the payload's only one (RED-26).
+// projection, else the one that its row cap counts (RED-26).
 func (x *expansion) rowArray(u *unit) (jsontape.Value, []string, error) {
 	r := x.j.r
-	if r.shape.Base != nil {
-		if v := evalTape(r.shape.Base, u.inner); v.Kind() == jsontape.Array {
-			return v, nil, nil
+	from := u.inner
+	if u.kept != nil {
+		if u.kept.base.Kind() == jsontape.Array {
+			return u.kept.base, nil, nil
+		}
+		// What a plain path selects stands in the original; what the rule
+		// makes otherwise has the rows that the note counted.
+		if from = evalTape(r.keep, u.inner); !u.inner.Holds(from) {
+			from = u.kept.top
 		}
 	}
-	sets := r.rowSets(u.inner)
+	sets := r.rowSets(from)
 	switch len(sets) {
 	case 0:
 		return jsontape.Value{}, nil, nil
@@ -372,7 +378,11 @@ func (x *expansion) rows() error {
 	}
 	arr, names, err := x.rowArray(u)
 	if err != nil {
-		return &ArgumentError{Name: arg, Want: "this result has several arrays (" + namesUpTo(names, maxNamed) + `); ask with a query, as ` + names[0] + "[25:50]"}
+		want := "this result has several arrays (" + namesUpTo(names, maxNamed) + "); ask with a query"
+		if u.kept == nil { // else the names are those that the rule gave
+			want += ", as " + names[0] + "[25:50]"
+		}
+		return &ArgumentError{Name: arg, Want: want}
 	}
 	if !arr.Exists() {
 		if x.q.Rows != "" {

@@ -42,7 +42,8 @@ func (x *expansion) selection(u *unit, rows []jsontape.Value) (*fieldSelection, 
 // row that the rule made, where the rule computes it.
 func (x *expansion) resolve(u *unit, name string, rows []jsontape.Value) (path []string, kept bool) {
 	for _, f := range x.j.r.shape.Fields {
-		if f.Name != name {
+		// Without a projection they are fields of the payload, not of a row.
+		if f.Name != name || !x.j.r.shape.Projected && (len(rows) != 1 || rows[0] != u.inner) {
 			continue
 		}
 		if f.Path != nil {

@@ -27,6 +27,7 @@ type facts struct {
 	isText    bool
 	several   bool // of several payloads, so that a block has to be named
 	compacted bool // only white space between tokens is gone
+	arrays    int  // row arrays that are counted; rows of expand count in one alone
 	blockless bool // it stands in no block, so that no block number gets it
 }
 
@@ -248,6 +249,8 @@ func (f *facts) pointer(ref, tool string) string {
 	case f.isText || f.text != nil:
 		how = "a line range"
 	case f.summary:
+		how = "a query"
+	case f.arrays > 1:
 		how = "a query"
 	case len(f.rows) > 0 && !f.aligned:
 		how = "a query (row ranges count the original's rows)"

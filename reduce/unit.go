@@ -320,7 +320,7 @@ func (u *unit) facts() facts {
 	}
 	f.dropped = append(f.dropped[:len(f.dropped):len(f.dropped)], u.droppedSiblings...)
 	if c := u.cut; c != nil {
-		f.nested, f.chars, f.summary = c.nested, c.chars, c.summary
+		f.nested, f.chars, f.summary, f.arrays = c.nested, c.chars, c.summary, len(c.rows)
 		for _, r := range c.rows {
 			if f.projected && u.j.r.shape.Projected || r.shown < r.total {
 				f.rows = append(f.rows, rowFact{r.name, r.shown, r.total})

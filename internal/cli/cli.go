@@ -91,7 +91,7 @@ configuration; that is all it takes. See what it does first: spillway demo`,
 		newRun, newServe, newToken, newDemo,
 		newCheck, newFmt, newExplain, newReduce, newDryRun, newDraft,
 		newOp,
-		newStash, newStats, newReplay,
+		newStash, newReport, newStats, newReplay,
 		newBench, newVersion, newCompletion, newMan,
 		newDemoServer,
 	} {

@@ -1,0 +1,195 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// hist is the distribution of sessions, in a picture 360 wide.
+type hist struct {
+	Desc   string
+	Bars   []histBar
+	Labels []histLabel
+}
+
+type histBar struct {
+	Class      string
+	X, Y, W, H int
+	N, TX, TY  int
+}
+
+type histLabel struct {
+	X    int
+	Text string
+}
+
+// Hist draws the distribution; nil without sessions.
+func (p *page) Hist() *hist {
+	most := 0
+	for _, b := range p.Spread {
+		most = max(most, b.Text, b.Structured)
+	}
+	if most == 0 {
+		return nil
+	}
+	h := &hist{}
+	var said []string
+	const step, base, high = 32, 160, 135
+	for i, b := range p.Spread {
+		x := 4 + i*step
+		for k, n := range []int{b.Text, b.Structured} {
+			class := []string{"text", "structured"}[k]
+			if b.From == nil {
+				class = "loss"
+			}
+			tall := n * high / most
+			if n > 0 {
+				tall = max(tall, 2)
+			}
+			left := x + k*14
+			h.Bars = append(h.Bars, histBar{Class: class, X: left, Y: base - tall, W: 12, H: tall, N: n, TX: left + 6, TY: base - tall - 4})
+		}
+		label := strconv.Itoa(int(b.To*100+0.5)-10) + "–"
+		if b.From == nil {
+			label = "loss"
+		}
+		h.Labels = append(h.Labels, histLabel{x + 13, label})
+		if b.Text > 0 {
+			said = append(said, fmt.Sprintf("%s: %d", b.label(), b.Text))
+		}
+	}
+	h.Desc = "As text hosts have it. " + strings.Join(said, ". ") + "."
+	return h
+}
+
+// bar is one line of a picture of bars.
+type bar struct {
+	Name, Value string
+	Bad         bool
+	Parts       []part
+}
+
+type part struct {
+	Class   string
+	Percent string
+}
+
+func parts(total int64, classes []string, n ...int64) (all []part) {
+	if total <= 0 {
+		return nil
+	}
+	left := 100.0
+	for i, x := range n {
+		percent := min(max(0, float64(x)*100/float64(total)), left)
+		left -= percent
+		if percent > 0 {
+			all = append(all, part{classes[i], strconv.FormatFloat(percent, 'f', 2, 64)})
+		}
+	}
+	return all
+}
+
+// Tools draws what of each tool's results was still sent.
+func (p *page) Tools() (all []bar) {
+	for _, s := range p.Stats.Servers {
+		for _, t := range s.Tools {
+			if t.Text.BytesIn == 0 || t.Reduced == 0 && t.Expands == 0 {
+				continue
+			}
+			all = append(all, bar{
+				Name: clean(s.Server + "." + t.Tool), Value: share(t.Text.NetFraction).Show, Bad: t.Text.NetSaved < 0,
+				Parts: parts(t.Text.BytesIn, []string{"k3", "k2"}, t.Text.BytesOut, t.Text.BytesExpanded),
+			})
+		}
+	}
+	if len(all) == 0 && len(p.Stats.Servers) > 0 {
+		return []bar{{Name: "nothing was cut", Value: "–"}}
+	}
+	return all
+}
+
+// Survival draws the evidence of each rule that had any.
+func (p *page) Survival() (all []bar) {
+	if p.Replay == nil {
+		return nil
+	}
+	for _, r := range p.Replay.Rules.PerRule {
+		e := r.Evidence
+		if e.Needed == 0 {
+			continue
+		}
+		name := r.Rule
+		if r.When != "" {
+			name += " when " + r.When
+		}
+		all = append(all, bar{
+			Name: clean(name), Value: share(e.Survival).Show, Bad: e.Lost > 0,
+			Parts: parts(int64(e.Needed), []string{"k3", "k2", "k5"}, int64(e.Shown), int64(e.Expandable), int64(e.Lost)),
+		})
+	}
+	return all
+}
+
+var costClasses = []string{"k1", "k2", "k3", "k4", "k5"}
+
+// CostBars draws the five costs of each session, without and with.
+func (p *page) CostBars() (all []bar) {
+	for i := range p.Costs {
+		c := &p.Costs[i]
+		most := max(c.Text.Without.Total.Tokens, c.Text.With.Total.Tokens)
+		for _, side := range []struct {
+			name string
+			c    *Costs
+			bad  bool
+		}{{"without", &c.Text.Without, false}, {"with", &c.Text.With, c.Text.Saved.Tokens < 0}} {
+			all = append(all, bar{
+				Name: clean(c.name()) + ", " + side.name, Value: grouped(side.c.Total.Tokens), Bad: side.bad,
+				Parts: parts(most, costClasses, side.c.Definitions.Tokens, side.c.Arguments.Tokens, side.c.Results.Tokens, side.c.Carried.Tokens, side.c.Failures.Tokens),
+			})
+		}
+	}
+	return all
+}
+
+// curve is one session's picture.
+type curve struct {
+	Name, Desc, Top, Last string
+	With, Without         string // points
+}
+
+// Curves draws how the context of each session grows.
+func (p *page) Curves() (all []curve) {
+	for i := range p.Costs {
+		if i == maxCurves {
+			break
+		}
+		c := &p.Costs[i]
+		end := c.Curve[len(c.Curve)-1]
+		top := max(end.With, end.Without, 1)
+		d := curve{Name: clean(c.name()), Top: short(top), Last: "turn " + strconv.Itoa(c.Turns)}
+		d.Desc = fmt.Sprintf("%s tokens without, %s with", grouped(end.Without), grouped(end.With))
+		if end.With > end.Without {
+			d.Desc += ": a loss"
+		}
+		var with, without []string
+		for _, at := range c.Curve {
+			x := 46 + 306*float64(at.Turn)/float64(max(c.Turns, 1))
+			point := func(n int64) string { return fmt.Sprintf("%.1f,%.1f", x, 128-118*float64(n)/float64(top)) }
+			with, without = append(with, point(at.With)), append(without, point(at.Without))
+		}
+		d.With, d.Without = strings.Join(with, " "), strings.Join(without, " ")
+		all = append(all, d)
+	}
+	return all
+}
+
+func short(n int64) string {
+	switch {
+	case n >= 10_000_000:
+		return strconv.FormatInt(n/1_000_000, 10) + " M"
+	case n >= 10_000:
+		return strconv.FormatInt(n/1000, 10) + " k"
+	}
+	return grouped(n)
+}

@@ -68,10 +68,11 @@ func hangulLead(r rune) bool  { return 0x1100 <= r && r <= 0x115F }
 func hangulTrail(r rune) bool { return 0x1160 <= r && r <= 0x11FF }
 func hangul(r rune) bool      { return 0x1100 <= r && r <= 0x11FF || 0xAC00 <= r && r <= 0xD7A3 }
 
-// regionalRun counts the regional indicators at the end of s, to at most 64.
+// regionalRun counts the regional indicators at the end of s: two and two are
+// a flag, from the first on.
 func regionalRun(s []byte) int {
 	n := 0
-	for n < 64 {
+	for {
 		r, size := utf8.DecodeLastRune(s)
 		if !regional(r) {
 			break

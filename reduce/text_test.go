@@ -20,3 +20,13 @@ func TestRED14_NoRowsIsNoPartOfOne(t *testing.T) {
 		}
 	}
 }
+
+// TestRED11_ManyFlags: of a long run of flags, none is split.
+func TestRED11_ManyFlags(t *testing.T) {
+	flags := []byte(strings.Repeat("🇩🇪", 500))
+	for n := range len(flags) {
+		if k := border(flags, n); k%8 != 0 {
+			t.Fatalf("%d bytes are cut to %d: half a flag", n, k)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package reduce
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -115,14 +116,14 @@ func (q *ExpandRequest) setFields(v jsontape.Value, bad func(string) error) erro
 	switch v.Kind() {
 	case jsontape.String:
 		for _, f := range strings.Split(v.Str(), ",") {
-			q.Fields = append(q.Fields, strings.TrimSpace(f))
+			q.addField(strings.TrimSpace(f))
 		}
 	case jsontape.Array:
 		for it := v.Iter(); it.Next(); {
 			if it.Value().Kind() != jsontape.String {
 				return bad(want)
 			}
-			q.Fields = append(q.Fields, it.Value().Str())
+			q.addField(it.Value().Str())
 		}
 	default:
 		return bad(want)
@@ -133,6 +134,13 @@ func (q *ExpandRequest) setFields(v jsontape.Value, bad func(string) error) erro
 		}
 	}
 	return nil
+}
+
+// addField asks for a field; twice is once, since a row has each name once.
+func (q *ExpandRequest) addField(name string) {
+	if !slices.Contains(q.Fields, name) {
+		q.Fields = append(q.Fields, name)
+	}
 }
 
 // wholeNumber reads an integer; models also send one in a string.

@@ -52,3 +52,11 @@ func TestRED26_RowsAreThoseOfTheNote(t *testing.T) {
 		})
 	}
 }
+
+func TestRED25_AFieldAskedTwice(t *testing.T) {
+	for _, args := range []string{`{"ref":"r_0123456789ab","fields":["id","id"]}`, `{"ref":"r_0123456789ab","fields":"id, id"}`} {
+		if q, err := ParseExpandRequest([]byte(args)); err != nil || len(q.Fields) != 1 {
+			t.Errorf("%s: %q, %v", args, q.Fields, err)
+		}
+	}
+}

@@ -20,7 +20,10 @@ func border(s []byte, n int) int {
 	for k := 0; k < utf8.UTFMax-1 && n > 0 && !utf8.RuneStart(s[n]); k++ {
 		n--
 	}
-	for at := n; at > 0 && n-at <= 256; {
+	for at := n; n-at <= 256; {
+		if at == 0 {
+			return 0
+		}
 		prev, size := utf8.DecodeLastRune(s[:at])
 		next, _ := utf8.DecodeRune(s[at:])
 		if !joined(s[:at], prev, next) {

@@ -31,6 +31,12 @@ func (c *conn) up(parts ...[]byte) error {
 	return nil
 }
 
+// gone are the methods that modern revisions do not have.
+var gone = map[string]bool{
+	"ping": true, "logging/setLevel": true, "resources/subscribe": true, "resources/unsubscribe": true,
+	"tasks/list": true, "tasks/result": true,
+}
+
 // route sends a request where it belongs.
 func (c *conn) route(f *inflight, msg []byte, m wire.Message) {
 	switch f.method {
@@ -38,16 +44,26 @@ func (c *conn) route(f *inflight, msg []byte, m wire.Message) {
 		c.initialize(f, msg, m)
 		return
 	case "ping":
+		if c.modern {
+			break
+		}
 		if !c.solo || c.peers[0].src.shared {
 			c.reply(f, []byte("{}"))
 			return
 		}
 	case "logging/setLevel":
+		if c.modern {
+			break
+		}
 		c.setLevel(f, msg, m)
 		return
 	}
 	if c.solo {
 		c.one(c.peers[0], f, msg, m)
+		return
+	}
+	if c.modern && gone[f.method] {
+		c.refuse(f, -32601, "method %q is not in revision 2026-07-28", f.method)
 		return
 	}
 	switch f.method {

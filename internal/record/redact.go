@@ -233,15 +233,12 @@ func (r *redactor) clean(src []byte, of []form) ([]byte, bool) {
 }
 
 // placeholder stands for a string: it says what it is, the same for the same
-// string within a session, and is as long as the string's size class, the next
-// of 16, 32, 64, ... bytes.
+// string within a session, and is as long as the string, rounded up to a multiple
+// of 8 bytes, but for the shortest.
 func (r *redactor) placeholder(s []byte) string {
 	id := r.remember(s)
 	p := fmt.Sprintf("[redacted-%d", id)
-	size := 16
-	for size < len(s) {
-		size *= 2
-	}
+	size := (len(s) + 7) / 8 * 8
 	if room := size - len(p) - 2; room >= 0 {
 		p += "-" + strings.Repeat("x", room)
 	}

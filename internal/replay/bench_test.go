@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,6 +74,23 @@ func BenchmarkReplay(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkProcessors is what the machine gives to work that does nothing but
+// take all processors: of a busy machine that is what 100 % means.
+func BenchmarkProcessors(b *testing.B) {
+	begin, cpu := time.Now(), cpuTime()
+	for b.Loop() {
+		each(runtime.GOMAXPROCS(0), 64, func(i int) {
+			for range 5_000_000 {
+				i = i*1664525 + 1013904223
+			}
+			spun.Store(int64(i))
+		})
+	}
+	b.ReportMetric(100*float64(cpuTime()-cpu)/float64(time.Since(begin))/float64(runtime.GOMAXPROCS(0)), "%cores")
+}
+
+var spun atomic.Int64
 
 // BenchmarkLoad reads a session of 50 results as it stands on the disk.
 func BenchmarkLoad(b *testing.B) {

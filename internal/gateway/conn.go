@@ -421,6 +421,9 @@ func (c *conn) callOn(ctx context.Context, p *peer, l line, method string, param
 		c.mu.Lock()
 		delete(c.waits, key)
 		c.mu.Unlock()
+		if method != "initialize" && method != "server/discover" {
+			c.cancelAt(p, id)
+		}
 		return nil, m, context.Cause(ctx)
 	}
 }

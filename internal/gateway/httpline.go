@@ -17,8 +17,22 @@ type httpLine struct {
 	session *client.Session // nil: modern
 	ctx     context.Context
 	cancel  context.CancelFunc
-	wait    sync.WaitGroup
 	listen  sync.Once
+
+	mu     sync.Mutex
+	closed bool
+	wait   sync.WaitGroup
+}
+
+// beside runs do on a goroutine that close waits for, and reports whether it is
+// not too late for that.
+func (l *httpLine) beside(do func()) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.wait.Go(do)
+	}
+	return !l.closed
 }
 
 func (p *peer) dialHTTP() line {
@@ -38,10 +52,12 @@ func (l *httpLine) send(o outbound) {
 	if o.m.Kind == wire.Notification && methodOf(o.msg, o.m) == "notifications/initialized" {
 		// What follows must find the session ready.
 		l.exchange(o)
-		l.listen.Do(func() { l.wait.Go(l.hear) })
+		l.listen.Do(func() { l.beside(l.hear) })
 		return
 	}
-	l.wait.Go(func() { l.exchange(o) })
+	if !l.beside(func() { l.exchange(o) }) {
+		l.p.c.failed(l.p, o, errStopped)
+	}
 }
 
 func (l *httpLine) exchange(o outbound) {
@@ -100,6 +116,9 @@ func (l *httpLine) close() {
 		defer cancel()
 		_ = l.session.Close(ctx)
 	}
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
 	l.cancel()
 	l.wait.Wait()
 }

@@ -294,7 +294,7 @@ func (l *trunkLine) send(o outbound) {
 			return // what one client says of itself does not hold for the others
 		}
 		id := wire.Member(msg, m.Params, "requestId")
-		mapped := t.find(l.p, wire.KeyOf(id.Of(msg)))
+		mapped := t.giveUp(l.p, wire.KeyOf(id.Of(msg)))
 		if pipe := t.up(); mapped != nil && pipe != nil {
 			_ = pipe.write(replace(msg, id, mapped))
 		}
@@ -307,12 +307,14 @@ func (t *trunk) up() *pipe {
 	return t.pipe
 }
 
-// find returns the id that a client's request has here.
-func (t *trunk) find(p *peer, key wire.IDKey) []byte {
+// giveUp forgets a client's request, and returns the id that it has here. An
+// answer that comes all the same is dropped: nobody waits for it.
+func (t *trunk) giveUp(p *peer, key wire.IDKey) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, c := range t.pending {
+	for mapped, c := range t.pending {
 		if c.p == p && wire.KeyOf(c.id) == key {
+			delete(t.pending, mapped)
 			return c.mapped
 		}
 	}

@@ -151,8 +151,13 @@ func (s *scanner) lines(text []byte) {
 	n := 1
 	at := 0
 	s.atoms.set.Scan(text, func(id, start int) {
-		n += bytes.Count(text[at:start], []byte("\n"))
-		at = max(at, start)
+		// Places come in the order of their words, which may start behind them.
+		if start >= at {
+			n += bytes.Count(text[at:start], []byte("\n"))
+		} else {
+			n -= bytes.Count(text[start:at], []byte("\n"))
+		}
+		at = start
 		s.meet(id, text, start, "", false, n)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spillway-mcp/spillway/contract"
 	"github.com/spillway-mcp/spillway/internal/jsontape"
@@ -29,6 +30,7 @@ type httpCall struct {
 	body     *shape
 	form     *shape
 	envelope bool
+	size     atomic.Int64 // of the last answer: pages are of about one size
 }
 
 type header struct {
@@ -136,7 +138,7 @@ func (h *httpCaller) do(ctx context.Context, c *call, root jsontape.Value, key s
 		return nil, &CallError{Kind: "transport", Err: err}
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	body, err := c.http.read(resp)
 	switch {
 	case err != nil:
 		return nil, &CallError{Kind: "transport", Err: err}
@@ -157,6 +159,19 @@ func (h *httpCaller) do(ctx context.Context, c *call, root jsontape.Value, key s
 		return envelope(resp, data), nil
 	}
 	return data, nil
+}
+
+// read reads an answer, into one buffer where its size is known or guessed.
+func (h *httpCall) read(resp *http.Response) ([]byte, error) {
+	guess := resp.ContentLength
+	if guess < 0 {
+		guess = h.size.Load() + h.size.Load()/16
+	}
+	var b bytes.Buffer
+	b.Grow(int(min(guess, maxAnswer)) + bytes.MinRead)
+	_, err := b.ReadFrom(io.LimitReader(resp.Body, maxAnswer+1))
+	h.size.Store(int64(b.Len()))
+	return b.Bytes(), err
 }
 
 func (h *httpCall) request(ctx context.Context, c *call, root jsontape.Value, key string) (*http.Request, error) {

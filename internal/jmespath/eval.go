@@ -74,7 +74,12 @@ func (ev *evaluator) eval(n node, cur value) (value, error) {
 		if cur.k != jsontape.Array {
 			return null, nil
 		}
-		ev.steps -= cur.tape.Len() >> walkShift
+		// Elements are passed by from the first on.
+		passed := n.n
+		if passed < 0 {
+			passed += cur.tape.Len()
+		}
+		ev.steps -= max(min(passed, cur.tape.Len()), 0) >> walkShift
 		return cur.index(n.n), nil
 	case *literalNode:
 		return fromTape(n.val), nil

@@ -64,10 +64,12 @@ func callJoin(c *call) (value, error) {
 	glue := c.args[0].text()
 	n := 0
 	for _, p := range parts {
-		n += len(glue) + len(p.text())
-		if err := c.room(n); err != nil {
-			return null, err
+		if n += len(glue) + len(p.text()); n > c.ev.limit {
+			break
 		}
+	}
+	if err := c.room(n); err != nil {
+		return null, err
 	}
 	out := make([]byte, 0, n)
 	for i, p := range parts {

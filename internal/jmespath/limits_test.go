@@ -124,3 +124,26 @@ func TestInputStays(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitsLeaveRoom: work that is no more than the document is large is not
+// refused.
+func TestLimitsLeaveRoom(t *testing.T) {
+	doc := `{"items":[` + strings.TrimSuffix(strings.Repeat(`{"id":1,"n":"abc","t":["x","y"]},`, 30_000), ",") + `]}`
+	d, err := jsontape.Parse([]byte(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, src := range []string{
+		"length(join(',', items[*].n))",
+		"length(split(join(',', items[*].n), ','))",
+		"length(items[?n == $.items[0].n])",
+	} {
+		e, err := Compile(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Search(d.Root()); err != nil {
+			t.Errorf("%s: %v", src, err)
+		}
+	}
+}

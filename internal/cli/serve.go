@@ -24,7 +24,29 @@ import (
 type serveOptions struct {
 	files   config.Flags
 	listen  string
+	log     string
+	level   string
 	verbose bool
+}
+
+// logger makes the log of serve: lines for people, or JSON lines with times for what collects logs.
+func (o serveOptions) logger(s streams) (*slog.Logger, error) {
+	level := slog.LevelInfo
+	if o.level != "" {
+		if err := level.UnmarshalText([]byte(o.level)); err != nil {
+			return nil, usageError("--log-level %q: allowed are debug, info, warn and error", o.level)
+		}
+	}
+	if o.verbose {
+		level = min(level, slog.LevelDebug)
+	}
+	switch o.log {
+	case "text":
+		return newLog(s.Err, level), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(s.Err, &slog.HandlerOptions{Level: level})), nil
+	}
+	return nil, usageError("--log %q: allowed are text and json", o.log)
 }
 
 // endpoint is the path of the MCP endpoint.
@@ -36,7 +58,7 @@ const oldEndpoint = "/sse"
 func newServe(s streams) *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
-		Use:   "serve [-c FILE] [--listen ADDR] [--rules FILE]",
+		Use:   "serve [-c FILE] [--listen ADDR] [--rules FILE] [--log json]",
 		Short: "Serve all servers of the configuration over HTTP",
 		Long: `Stand in front of all servers of the configuration and serve them to clients as
 one MCP server, over Streamable HTTP at /mcp, and for clients of 2024-11-05 over
@@ -61,8 +83,10 @@ finish.`,
 	}
 	configFlag(cmd, &o.files)
 	rulesFlag(cmd, &o.files)
-	cmd.Flags().StringVar(&o.listen, "listen", "", "`ADDR` to listen on, in place of the configuration's; "+config.DefaultListen+" by default")
-	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "talk more on stderr")
+	cmd.Flags().StringVar(&o.listen, "listen", "", "`ADDR` to listen on, not the configuration's; else "+config.DefaultListen")
+	cmd.Flags().StringVar(&o.log, "log", "text", "`FORM` of the log on stderr: text or json")
+	cmd.Flags().StringVar(&o.level, "log-level", "", "least `LEVEL` of what is logged: debug, info (the default), warn or error")
+	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "talk more on stderr, as --log-level debug")
 	return cmd
 }
 
@@ -132,11 +156,10 @@ func allServers(c *config.Config) ([]config.Server, error) {
 }
 
 func runServe(ctx context.Context, s streams, o serveOptions) error {
-	level := slog.LevelInfo
-	if o.verbose {
-		level = slog.LevelDebug
+	log, err := o.logger(s)
+	if err != nil {
+		return err
 	}
-	log := newLog(s.Err, level)
 	c, err := openConfig(o.files)
 	if err != nil {
 		return err

@@ -187,6 +187,13 @@ func TestServeRefuses(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	for _, args := range [][]string{{"--log", "xml"}, {"--log-level", "loud"}} {
+		var said bytes.Buffer
+		status := Run(t.Context(), append([]string{"serve"}, args...), streams{In: strings.NewReader(""), Out: io.Discard, Err: &said})
+		if status != exitUsage || !strings.Contains(said.String(), "allowed are") {
+			t.Errorf("%q: status %d, %s", args, status, said.String())
+		}
+	}
 	for _, c := range []struct {
 		config, listen string
 		status         int

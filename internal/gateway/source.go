@@ -27,8 +27,6 @@ type source struct {
 	trunks [2]*trunk // the shared child of each era; nil: not started
 	down   outage
 	known  map[string]bool // the tools of the last list, by the name that it had after renames
-	modern int8            // the era that it turned out to have besides: -1 no, 1 yes, 0 unknown
-	legacy int8
 }
 
 // outage is why an upstream cannot be used, and when it is tried again.

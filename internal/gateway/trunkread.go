@@ -65,10 +65,10 @@ func (t *trunk) notification(msg []byte, m wire.Message) {
 			t.subscription(msg, m, sub)
 			return
 		}
-		uri := string(wire.Member(msg, m.Params, "uri").Of(msg))
+		uri := wire.Member(msg, m.Params, "uri").Of(msg)
 		t.mu.Lock()
 		var to []*peer
-		for p := range t.watched[uri] {
+		for p := range t.watched[string(uri)] {
 			to = append(to, p)
 		}
 		t.mu.Unlock()

@@ -119,7 +119,7 @@ func foreignKey(s *scene) {
 		s.want(b.reconcile(OpCreate, "k1"), contract.Rejected, contract.ReasonNotFound)
 	}
 	if s.has(HasPrepare) {
-		s.want(b.call(Call{Verb: VerbCommit, Operation: OpCreate, Key: "k1"}), contract.Rejected, contract.ReasonNotFound)
+		s.want(b.call(Call{Verb: VerbCommit, Operation: OpCreate, Key: "k1"}), contract.Rejected, contract.ReasonNotFound, "request_state_invalid")
 	}
 	his := b.do(OpCreate, "k1", params("name", "b"))
 	s.want(his, contract.Completed)

@@ -27,11 +27,11 @@ type listedTool struct {
 // definitions (A05, C-17).
 func TestListedTools(t *testing.T) {
 	for _, modern := range []bool{false, true} {
-		a := tools{modern, &sync.Map{}}
+		a := tools{modern: modern, states: &sync.Map{}}
 		t.Run("A05 "+a.Name(), func(t *testing.T) {
 			w := newWorld(t)
 			p := open(t, a, w).(*toolProcess)
-			raw, err := p.rpc.call(context.Background(), "tools/list", map[string]any{"_meta": p.request("", nil, "").Meta})
+			raw, err := p.conn.call(context.Background(), "tools/list", map[string]any{"_meta": p.request("", nil, "").Meta})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -16,25 +15,33 @@ import (
 	"github.com/spillway-mcp/spillway/internal/operation/mcpface"
 )
 
-// tools is the adapter of the MCP face: a client of spillway run over stdio. In
-// the older era a mutation is a pair of tools, in the modern one it is a tool
-// of several rounds.
+// tools is the adapter of the MCP face: a client of spillway run over stdio, or
+// of spillway serve over HTTP. In the older era a mutation is a pair of tools, in
+// the modern one it is a tool of several rounds.
 type tools struct {
 	modern bool
+	http   bool
 	states *sync.Map // requestState by operation id, for what another process goes on with
 }
 
 func (a tools) Name() string {
+	name := "MCP of 2025-11-25"
 	if a.modern {
-		return "MCP of 2026-07-28 over stdio"
+		name = "MCP of 2026-07-28"
 	}
-	return "MCP of 2025-11-25 over stdio"
+	if a.http {
+		return name + " over HTTP"
+	}
+	return name + " over stdio"
 }
 
-func (tools) Lacks(f contracttest.Feature) string {
+func (a tools) Lacks(f contracttest.Feature) string {
+	if a.http && f == contracttest.HasCallers {
+		return ""
+	}
 	return map[contracttest.Feature]string{
 		contracttest.HasClock:    "a server has no clock to move",
-		contracttest.HasPolicy:   "over stdio there is no policy beside the file system's",
+		contracttest.HasPolicy:   "there is no policy beside the tokens",
 		contracttest.HasCallers:  "over stdio the caller is the user of the system",
 		contracttest.HasJournal:  "the hooks into the journal do not reach another process",
 		contracttest.HasLease:    "the lease is 30 s",
@@ -47,35 +54,48 @@ func (tools) Lacks(f contracttest.Feature) string {
 	}[f]
 }
 
-func (a tools) Open(w *contracttest.World, _ string) (contracttest.Process, error) {
+// conn is a connection to a server.
+type conn interface {
+	call(ctx context.Context, method string, params any) (json.RawMessage, error)
+	notify(method string)
+	kill() error
+	close()
+}
+
+func (a tools) Open(w *contracttest.World, caller string) (contracttest.Process, error) {
 	if err := writeOperations(w); err != nil {
 		return nil, err
 	}
-	cmd := commandIn(context.Background(), w, "run", "--", "env", commandEnv+"=", serverEnv+"=1", os.Args[0])
-	stderr := &bytes.Buffer{}
-	cmd.Stderr = stderr
-	r, err := startRPC(cmd)
+	p := &toolProcess{tools: a, w: w, caller: localCaller()}
+	var err error
+	if a.http {
+		p.caller = "token:" + caller
+		p.conn, err = serveWorld(w, caller, a.modern)
+	} else {
+		cmd := commandIn(context.Background(), w, "run", "--", "env", commandEnv+"=", serverEnv+"=1", os.Args[0])
+		p.conn, err = startRPC(cmd)
+	}
 	if err != nil {
 		return nil, err
 	}
-	p := &toolProcess{tools: a, w: w, rpc: r}
 	if !a.modern {
-		_, err := r.call(context.Background(), "initialize", map[string]any{
+		_, err := p.conn.call(context.Background(), "initialize", map[string]any{
 			"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "conformance", "version": "1"},
 		})
 		if err != nil {
-			<-r.ended
-			return nil, fmt.Errorf("%w: %s", err, stderr)
+			p.conn.close()
+			return nil, err
 		}
-		r.notify("notifications/initialized")
+		p.conn.notify("notifications/initialized")
 	}
 	return p, nil
 }
 
 type toolProcess struct {
 	tools
-	w   *contracttest.World
-	rpc *rpc
+	w      *contracttest.World
+	caller string
+	conn   conn
 
 	mu     sync.Mutex
 	killed bool
@@ -129,7 +149,7 @@ type result struct {
 // tool makes a tools/call. The answer's receipt is set where the result is one.
 func (p *toolProcess) tool(ctx context.Context, r request) (result, contracttest.Answer) {
 	a := contracttest.Answer{Exit: -1}
-	raw, err := p.rpc.call(ctx, "tools/call", r)
+	raw, err := p.conn.call(ctx, "tools/call", r)
 	var got result
 	switch {
 	case p.dead():
@@ -274,23 +294,27 @@ func (p *toolProcess) Kill() {
 	p.mu.Lock()
 	p.killed = true
 	p.mu.Unlock()
-	if err := p.rpc.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := p.conn.kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		panic(err)
 	}
 }
 
 // Close implements contracttest.Process.
-func (p *toolProcess) Close() {
-	_ = p.rpc.stdin.Close()
-	<-p.rpc.ended
-}
+func (p *toolProcess) Close() { p.conn.close() }
 
 // Lapse implements contracttest.Lapser.
-func (p *toolProcess) Lapse(operation, key string) { lapse(p.w, localCaller(), operation, key) }
+func (p *toolProcess) Lapse(operation, key string) { lapse(p.w, p.caller, operation, key) }
 
 func TestToolsOverStdio(t *testing.T) {
 	for _, modern := range []bool{false, true} {
-		a := tools{modern, &sync.Map{}}
+		a := tools{modern: modern, states: &sync.Map{}}
+		t.Run(a.Name(), func(t *testing.T) { contracttest.Run(t, a) })
+	}
+}
+
+func TestToolsOverHTTP(t *testing.T) {
+	for _, modern := range []bool{false, true} {
+		a := tools{modern: modern, http: true, states: &sync.Map{}}
 		t.Run(a.Name(), func(t *testing.T) { contracttest.Run(t, a) })
 	}
 }

@@ -101,6 +101,15 @@ func (r *rpc) call(ctx context.Context, method string, params any) (json.RawMess
 	}
 }
 
+// kill ends the process as kill -9 does.
+func (r *rpc) kill() error { return r.cmd.Process.Kill() }
+
+// close ends it in peace.
+func (r *rpc) close() {
+	_ = r.stdin.Close()
+	<-r.ended
+}
+
 func (r *rpc) notify(method string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -83,7 +83,7 @@ finish.`,
 	}
 	configFlag(cmd, &o.files)
 	rulesFlag(cmd, &o.files)
-	cmd.Flags().StringVar(&o.listen, "listen", "", "`ADDR` to listen on, not the configuration's; else "+config.DefaultListen")
+	cmd.Flags().StringVar(&o.listen, "listen", "", "`ADDR` to listen on, not the configuration's; else "+config.DefaultListen)
 	cmd.Flags().StringVar(&o.log, "log", "text", "`FORM` of the log on stderr: text or json")
 	cmd.Flags().StringVar(&o.level, "log-level", "", "least `LEVEL` of what is logged: debug, info (the default), warn or error")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "talk more on stderr, as --log-level debug")

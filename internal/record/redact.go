@@ -128,7 +128,6 @@ const minFollowed = 6
 type redactor struct {
 	rules *Redactions
 	seen  needle.Set
-	buf   []byte
 }
 
 func (r *redactor) full() bool { return r.seen.Len() > maxRemembered }

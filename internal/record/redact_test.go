@@ -115,7 +115,7 @@ func TestSecretsNeverReachTheDisk(t *testing.T) {
 func TestRedactedValuesAreFollowed(t *testing.T) {
 	text, s := recorded(t, compile(t, Redaction{Paths: []string{"id"}}),
 		Event{Kind: KindCall, Tool: "list", Result: result(`{"id":"cust-88121","n":1}`)},
-		Event{Kind: KindCall, Tool: "get", Args: json.RawMessage(`{"id":"cust-88121","sql":"select 'cust-88121'"}`), Error: json.RawMessage(`{"message":"no cust-88121"}`)})
+		Event{Kind: KindCall, Tool: "get", Args: json.RawMessage(`{"id":"cust-88121","sql":"select 'cust-88121'"}`), Error: json.RawMessage(`{"message":"no cust-88121","data":{"cust-88121":1}}`)})
 	if strings.Contains(text, "88121") {
 		t.Errorf("it is on the disk: %s", text)
 	}

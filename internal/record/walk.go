@@ -149,7 +149,10 @@ func (w *walk) value(v jsontape.Value, paths []Path, all bool) {
 	switch v.Kind() {
 	case jsontape.Object:
 		for it := v.Iter(); it.Next(); {
-			name := it.Key().StrBytes(w.r.buf)
+			name := it.Key().StrBytes(nil)
+			if out, changed := w.r.clean(name, w.forms); changed {
+				w.replace(it.Key(), jsontape.AppendQuote(nil, out)) // the name is data
+			}
 			var on []Path
 			for _, p := range paths {
 				if len(p) > 0 && (p[0].Any || !p[0].At && string(name) == p[0].Name) {

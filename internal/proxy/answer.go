@@ -15,6 +15,7 @@ const (
 	CodeUpstreamGone = -31001 // the server ended, or closed its streams, before it answered
 	CodeTooLarge     = -31002 // a message over the limit of a frame
 	CodeStopped      = -31003 // Spillway stops
+	CodeBroken       = -31004 // an answer that is not valid JSON
 )
 
 // fail answers the request id with an error.
@@ -76,17 +77,33 @@ func lastBytes(text string, n int) string {
 func (s *session) tooLargeFromServer(e *wire.TooLargeError) {
 	defer s.release(e.Limit)
 	s.opt.Log.Error("message of the server dropped", "bytes", e.Size, "limit", e.Limit, "id", string(e.ID), "method", string(e.Method))
-	if e.ID == nil || e.Method != nil {
+	if e.Method == nil {
+		s.unusable(e.ID, e.Size, CodeTooLarge, fmt.Sprintf("the server's answer of %d bytes is over the limit of %d bytes a message (max_frame)", e.Size, e.Limit))
+	}
+}
+
+// brokenFromServer handles a line that is no message: a banner, or an answer
+// that is broken inside, whose caller would else wait for ever.
+func (s *session) brokenFromServer(body []byte, err error) {
+	s.opt.Log.Warn("line on the server's stdout skipped, it is no message", "server", s.opt.Upstream.Name(), "err", err, "line", clip(body, 200))
+	if id, method := wire.Skim(body); method == nil {
+		s.unusable(id, int64(len(body)), CodeBroken, "the server's answer is not valid JSON: "+err.Error())
+	}
+}
+
+// unusable answers the request id, if it waits, in place of the server.
+func (s *session) unusable(id []byte, size int64, code int, why string) {
+	if id == nil {
 		return
 	}
-	switch c := s.take(wire.KeyOf(e.ID)); {
+	switch c := s.take(wire.KeyOf(id)); {
 	case c == nil:
 	case c.kind == ownPage:
 		s.ownDone()
 	default:
-		s.fail(c.id, CodeTooLarge, "the server's answer of %d bytes is over the limit of %d bytes a message (max_frame)", e.Size, e.Limit)
+		s.fail(c.id, code, "%s", why)
 		if c.kind == tool {
-			s.accountCall(c, ledger.EventError, ledger.OutcomeError, func(l *ledger.Line) { l.BytesIn = e.Size })
+			s.accountCall(c, ledger.EventError, ledger.OutcomeError, func(l *ledger.Line) { l.BytesIn = size })
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 func (s *session) fromServer(f wire.Frame) {
 	m, err := wire.Scan(f.Body())
 	if err != nil {
-		s.opt.Log.Warn("line on the server's stdout skipped, it is no message", "server", s.opt.Upstream.Name(), "err", err, "line", clip(f.Body(), 200))
+		s.brokenFromServer(f.Body(), err)
 		return
 	}
 	s.fromServerAs(f, m, false)

@@ -98,6 +98,17 @@ func (s *skim) endValue() {
 	s.value, s.capture = false, true
 }
 
+// Skim returns the id and the method that a line seems to have which is no
+// valid message; nil where it has none. They are copies.
+func Skim(line []byte) (id, method []byte) {
+	if len(line) == 0 || line[0] != '{' {
+		return nil, nil
+	}
+	var s skim
+	s.feed(line)
+	return s.id, s.method
+}
+
 func (s *skim) tooLarge(size int64, limit int) *TooLargeError {
 	return &TooLargeError{Size: size, Limit: limit, ID: s.id, Method: s.method}
 }

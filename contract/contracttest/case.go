@@ -73,7 +73,7 @@ func (c Case) Check(a Adapter) (r Result) {
 		c.run(s)
 		s.finish()
 	}()
-	r.Failures, r.Skipped = s.result()
+	r.Failures = s.result()
 	return r
 }
 
@@ -101,15 +101,8 @@ func (s *scene) fatalf(format string, args ...any) {
 	panic(stop{})
 }
 
-func (s *scene) skipf(format string, args ...any) {
-	s.mu.Lock()
-	s.skipped = fmt.Sprintf(format, args...)
-	s.mu.Unlock()
-	panic(stop{})
-}
-
-func (s *scene) result() ([]string, string) {
+func (s *scene) result() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.failures, s.skipped
+	return s.failures
 }

@@ -10,7 +10,7 @@ import (
 func TestHistory(t *testing.T) {
 	seeds, operations := uint64(2), 1000
 	if os.Getenv("SPILLWAY_TEST_LONG") != "" {
-		seeds, operations = 20, 10_000
+		seeds, operations = 3, 10_000
 	}
 	for seed := range seeds {
 		r, err := History(Go(memories(), true), seed, operations)

@@ -33,7 +33,6 @@ type scene struct {
 	order    []claimID
 	gone     map[claimID]bool // past retention: nothing is known of them
 	failures []string
-	skipped  string
 }
 
 type claimID struct{ caller, operation, key string }

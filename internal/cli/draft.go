@@ -29,7 +29,7 @@ comments: which array holds the rows, what each column takes, in how many rows
 it is and how many values it has, what stands beside the rows, and what is
 binary content. Columns that later calls of a recorded session used are kept.
 
-A FILE is a recorded session, or one CallToolResult. The draft goes to stdout
+A FILE is a recorded session, a directory of them, or one CallToolResult. The draft goes to stdout
 and nowhere else. It drops fields by size and sameness, knows nothing of what
 they mean, and is marked as not reviewed: read it before you use it.`,
 		Example: `  spillway draft --server github --tool search_code ~/sessions/*.jsonl.zst
@@ -48,6 +48,10 @@ func runDraft(s streams, o draftOptions, files []string) error {
 		if value == "" {
 			return usageError("--%s is missing: which %s's results are they?", flag, flag)
 		}
+	}
+	files, err := sessionFiles(files)
+	if err != nil {
+		return err
 	}
 	in := draft.Input{Server: o.server, Tool: o.tool}
 	var sessions []*record.Session

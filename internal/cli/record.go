@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/spillway-mcp/spillway/internal/config"
 	"github.com/spillway-mcp/spillway/internal/proxy"
@@ -22,4 +26,33 @@ func openRecorder(c *config.Config, log *slog.Logger) proxy.Recorder {
 		return nil
 	}
 	return r
+}
+
+// sessionFiles returns the recordings that the arguments of a command name: files, and of a directory those in it.
+func sessionFiles(args []string) ([]string, error) {
+	var files []string
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			files = append(files, arg)
+			continue
+		}
+		var in []string
+		for _, pattern := range []string{"*.jsonl.zst", "*.jsonl"} {
+			found, err := filepath.Glob(filepath.Join(arg, pattern))
+			if err != nil {
+				return nil, err
+			}
+			in = append(in, found...)
+		}
+		if len(in) == 0 {
+			return nil, fmt.Errorf("%s: no recorded session in this directory", arg)
+		}
+		slices.Sort(in)
+		files = append(files, in...)
+	}
+	return files, nil
 }

@@ -42,7 +42,8 @@ docs/measurement.md says what this can see and what not.
 With --fail-under 95% the status is 3 where less of the evidence than that is
 shown, over all or by any one rule, or where a declared check does not hold.
 
-Sessions are recorded where the configuration has record: {path: DIR}.`,
+Sessions are recorded where the configuration has record: {path: DIR}. A
+SESSION may be such a directory.`,
 		Example: `  spillway replay ~/sessions/*.jsonl.zst --rules new.yaml --against rules.yaml
   spillway replay testdata/*.jsonl --rules rules.yaml --fail-under 100%`,
 		GroupID: groupRecords,
@@ -84,6 +85,9 @@ func runReplay(ctx context.Context, s streams, o replayOptions, sessions []strin
 	}
 	if opt.Counter, err = tokens.ByName(o.estimator); err != nil {
 		return usageError("--estimator: %v", err)
+	}
+	if sessions, err = sessionFiles(sessions); err != nil {
+		return err
 	}
 	report, err := replay.Run(ctx, sessions, opt)
 	if err != nil {

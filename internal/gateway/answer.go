@@ -35,6 +35,9 @@ func (c *conn) response(p *peer, msg []byte, m wire.Message, inline bool) {
 		return
 	}
 	f := c.find(key)
+	if c.solo && c.modern && p.src.http != nil && (f != nil && f.method == "tools/list" || f == nil && bytes.HasPrefix(id, ownList)) {
+		c.noteParams(msg, m)
+	}
 	if f != nil {
 		f.mu.Lock()
 		catch := f.catch
@@ -55,11 +58,35 @@ func (c *conn) response(p *peer, msg []byte, m wire.Message, inline bool) {
 	c.session.FromServer(msg, m, inline)
 }
 
+// ownList heads the ids of lists that the proxy session asks for itself.
+var ownList = []byte(`"` + ownPrefix + `tools/list:`)
+
+// noteParams reads which arguments of tools have to be repeated in headers, for a
+// client that is shown its one upstream as it is.
+func (c *conn) noteParams(msg []byte, m wire.Message) {
+	if !bytes.Contains(msg, []byte("x-mcp-header")) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.params == nil {
+		c.params = make(map[string][]httpmcp.Param)
+	}
+	for it := wire.ElementsOf(msg, wire.Member(msg, m.Result, "tools")); it.Next(); {
+		raw := it.Value().Of(msg)
+		c.params[text(raw, whole(raw), "name")] = paramsIn(raw)
+	}
+}
+
 // greeted reads the answer to the handshake that a client makes with its one
 // upstream.
 func (c *conn) greeted(p *peer, f *inflight, msg []byte, m wire.Message) ([]byte, wire.Message) {
 	code, failed := httpmcp.ErrorCode(msg, m)
-	if failed && (c.modern && code == -32601 || !c.modern && eraCodes[code]) {
+	other := eraCodes[code] // from a modern upstream, in answer to initialize
+	if c.modern {
+		other = !eraCodes[code] || code == httpmcp.CodeMethodNotFound
+	}
+	if failed && other {
 		msg = errorf(CodeOtherEra, "%v", &otherEra{server: p.src.cfg.Name, modern: c.modern}).Response(f.id)
 		m, _ = wire.Scan(msg)
 		return msg, m

@@ -55,7 +55,9 @@ func (c *conn) paramsOf(name string) []httpmcp.Param {
 	if e := c.entry(name); e != nil {
 		return e.params
 	}
-	return nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.params[name]
 }
 
 func (c *conn) owner(uri string) *peer {

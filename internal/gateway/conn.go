@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spillway-mcp/spillway/internal/httpmcp"
 	"github.com/spillway-mcp/spillway/internal/httpmcp/server"
 	"github.com/spillway-mcp/spillway/internal/proxy"
 	"github.com/spillway-mcp/spillway/internal/wire"
@@ -34,13 +35,14 @@ type conn struct {
 	peers   []*peer
 	hello   []byte // params of the client's initialize
 	pending map[wire.IDKey]*inflight
-	tokens  map[wire.IDKey]*inflight // by progress token
-	waits   map[wire.IDKey]*wait     // requests of our own
-	asked   map[wire.IDKey]question  // requests of upstreams, by the id that the client knows
-	tasks   map[string]*peer         // by the raw task id
-	subs    map[wire.IDKey]*inflight // subscriptions, by the id of our own for an upstream
-	byEdge  bool                     // the edge has ended it
-	learned time.Time                // when a call of an unknown tool made us list them
+	tokens  map[wire.IDKey]*inflight   // by progress token
+	waits   map[wire.IDKey]*wait       // requests of our own
+	asked   map[wire.IDKey]question    // requests of upstreams, by the id that the client knows
+	tasks   map[string]*peer           // by the raw task id
+	subs    map[wire.IDKey]*inflight   // subscriptions, by the id of our own for an upstream
+	params  map[string][]httpmcp.Param // by tool, where solo
+	byEdge  bool                       // the edge has ended it
+	learned time.Time                  // when a call of an unknown tool made us list them
 }
 
 // edge is the way to the client.

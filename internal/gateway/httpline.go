@@ -88,12 +88,20 @@ func (l *httpLine) exchange(o outbound) {
 	case errors.Is(err, client.ErrSessionLost) && o.m.Kind == wire.Request:
 		l.p.c.sessionLost(l.p, l, o)
 	case o.m.Kind == wire.Request:
+		var status *client.StatusError
+		if l.session == nil && errors.As(err, &status) && legacyStatus[status.Status] {
+			err = &otherEra{server: l.p.src.cfg.Name, modern: true}
+		}
 		l.p.unreachable(err, began)
 		l.p.c.failed(l.p, o, err)
 	default:
 		l.p.src.g.opt.Log.Debug("message not sent", "server", l.p.src.cfg.Name, "err", err)
 	}
 }
+
+// legacyStatus are what legacy upstreams answer modern requests with, that have
+// no session.
+var legacyStatus = map[int]bool{400: true, 404: true, 405: true}
 
 // hear takes what the upstream sends outside any call.
 func (l *httpLine) hear() {

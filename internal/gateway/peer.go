@@ -116,6 +116,17 @@ func (p *peer) open(ctx context.Context) (line, *profile, error) {
 			}
 			return l, prof, nil
 		}
+		if p.c.solo && p.c.modern && p.src.http != nil {
+			// The client makes its own handshake, if any, and is answered by the
+			// upstream itself; a legacy one shows by what it answers.
+			if p.line == nil {
+				p.line = p.dialHTTP()
+			}
+			l := p.line
+			p.profile = new(profile)
+			p.mu.Unlock()
+			return l, new(profile), nil
+		}
 		if err := p.src.rests(); err != nil {
 			p.mu.Unlock()
 			return nil, nil, fmt.Errorf("server %s is down: %w", p.src.cfg.Name, err)

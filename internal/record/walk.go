@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 )
@@ -114,11 +115,12 @@ func (r *redactor) embedded(text []byte, j job, of []form) ([]byte, bool) {
 	if doc, err := jsontape.Parse(trimmed); err == nil {
 		w := &walk{r: r, job: j, src: trimmed, forms: of}
 		w.payload(doc.Root())
-		return w.finish(), true
+		return within(text, trimmed, w.finish()), true
 	}
-	lines := bytes.Split(trimmed, []byte("\n"))
-	for i, line := range lines {
-		if line = bytes.TrimSpace(line); len(line) == 0 {
+	lines := bytes.Split(text, []byte("\n"))
+	for i, whole := range lines {
+		line := bytes.TrimSpace(whole)
+		if len(line) == 0 {
 			continue
 		}
 		doc, err := jsontape.Parse(line)
@@ -132,9 +134,16 @@ func (r *redactor) embedded(text []byte, j job, of []form) ([]byte, bool) {
 			}
 		}
 		w.payload(doc.Root())
-		lines[i] = w.finish()
+		lines[i] = within(whole, line, w.finish())
 	}
 	return bytes.Join(lines, []byte("\n")), true
+}
+
+// within puts out in the place of trimmed, which is text without the white space
+// around it: what is not redacted keeps its bytes.
+func within(text, trimmed, out []byte) []byte {
+	from := bytes.Index(text, trimmed)
+	return slices.Concat(text[:from], out, text[from+len(trimmed):])
 }
 
 // value walks v, from which paths go on; with all, every scalar in it is

@@ -115,7 +115,7 @@ func (r *redactor) embedded(text []byte, j job, of []form) ([]byte, bool) {
 	if doc, err := jsontape.Parse(trimmed); err == nil {
 		w := &walk{r: r, job: j, src: trimmed, forms: of}
 		w.payload(doc.Root())
-		return within(text, trimmed, w.finish()), true
+		return inPlaceOf(trimmed, text, w.finish()), true
 	}
 	lines := bytes.Split(text, []byte("\n"))
 	for i, whole := range lines {
@@ -134,14 +134,14 @@ func (r *redactor) embedded(text []byte, j job, of []form) ([]byte, bool) {
 			}
 		}
 		w.payload(doc.Root())
-		lines[i] = within(whole, line, w.finish())
+		lines[i] = inPlaceOf(line, whole, w.finish())
 	}
 	return bytes.Join(lines, []byte("\n")), true
 }
 
-// within puts out in the place of trimmed, which is text without the white space
+// inPlaceOf puts out in the place of trimmed, which is text without the white space
 // around it: what is not redacted keeps its bytes.
-func within(text, trimmed, out []byte) []byte {
+func inPlaceOf(trimmed, text, out []byte) []byte {
 	from := bytes.Index(text, trimmed)
 	return slices.Concat(text[:from], out, text[from+len(trimmed):])
 }

@@ -63,9 +63,12 @@ type misses struct {
 	rules map[ruleKey]*ruleMisses
 	// by ref, whose cut it was: the latest, and those before them.
 	refs, older map[string]*ruleMisses
-	cuts        map[cutKey]*ruleMisses // the last cut of a tool in a session
-	last        map[[2]string]*ruleMisses
-	names       map[string]string // one string for each name
+	// by ref, expands whose cut has not been read: lines are written beside the
+	// calls, and may change places.
+	waiting map[string]*ruleMisses
+	cuts    map[cutKey]*ruleMisses // the last cut of a tool in a session
+	last    map[[2]string]*ruleMisses
+	names   map[string]string // one string for each name
 }
 
 type ruleKey struct{ server, tool, rule string }
@@ -85,7 +88,7 @@ const maxRefs = 1 << 17
 func (t *Tally) CountMisses() {
 	t.misses = &misses{
 		rules: map[ruleKey]*ruleMisses{}, refs: map[string]*ruleMisses{}, cuts: map[cutKey]*ruleMisses{},
-		last: map[[2]string]*ruleMisses{}, names: map[string]string{},
+		last: map[[2]string]*ruleMisses{}, waiting: map[string]*ruleMisses{}, names: map[string]string{},
 	}
 }
 
@@ -102,11 +105,16 @@ func (m *misses) rule(server, tool, rule string) *ruleMisses {
 	k := ruleKey{server, tool, rule}
 	r := m.rules[k]
 	if r == nil {
-		r = &ruleMisses{asked: map[string]int64{}}
-		r.Server, r.Tool, r.Rule = server, tool, rule
-		r.AskedBy, r.Faults = map[string]int64{}, map[string]int64{}
+		r = newRuleMisses(server, tool, rule)
 		m.rules[k] = r
 	}
+	return r
+}
+
+func newRuleMisses(server, tool, rule string) *ruleMisses {
+	r := &ruleMisses{asked: map[string]int64{}}
+	r.Server, r.Tool, r.Rule = server, tool, rule
+	r.AskedBy, r.Faults = map[string]int64{}, map[string]int64{}
 	return r
 }
 
@@ -160,21 +168,54 @@ func (m *misses) add(rec *record) {
 			m.refs, m.older = map[string]*ruleMisses{}, m.refs
 		}
 		m.refs[string(rec.ref)] = r
+		if w := m.waiting[string(rec.ref)]; w != nil {
+			r.take(w)
+			delete(m.waiting, string(rec.ref))
+		}
 	}
 }
 
-// expand books an expand to the rule that made the cut: by its ref, else to the
-// last cut of the tool.
+// take adds the expands of another.
+func (r *ruleMisses) take(w *ruleMisses) {
+	r.Expands += w.Expands
+	r.Expired += w.Expired
+	r.Unknown += w.Unknown
+	r.Refused += w.Refused
+	r.AskedOthers += w.AskedOthers
+	r.NetSaved += w.NetSaved
+	for by, n := range w.AskedBy {
+		r.AskedBy[by] += n
+	}
+	for field, n := range w.asked {
+		r.asked[field] += n
+	}
+}
+
+// unread is the rule of expands whose cut is not in the ledger: the last that
+// cut a result of the tool, else none.
+func (m *misses) unread(server, tool string) *ruleMisses {
+	if r := m.last[[2]string{server, tool}]; r != nil {
+		return r
+	}
+	return m.rule(server, tool, "")
+}
+
+// expand books an expand to the rule that made the cut, by its ref.
 func (m *misses) expand(rec *record, server, tool string) {
 	r := m.refs[string(rec.ref)]
 	if r == nil {
 		r = m.older[string(rec.ref)]
 	}
 	if r == nil {
-		r = m.last[[2]string{server, tool}]
+		r = m.waiting[string(rec.ref)]
 	}
-	if r == nil {
-		r = m.rule(server, tool, "")
+	switch {
+	case r != nil:
+	case len(rec.ref) > 0 && len(m.waiting) < maxRefs:
+		r = newRuleMisses(server, tool, "")
+		m.waiting[string(rec.ref)] = r
+	default:
+		r = m.unread(server, tool)
 	}
 	if string(rec.outcome) == OutcomeError {
 		switch string(rec.reason) {
@@ -211,6 +252,10 @@ func (t *Tally) Misses() []RuleMisses {
 	if t.misses == nil {
 		return all
 	}
+	for _, w := range t.misses.waiting {
+		t.misses.unread(w.Server, w.Tool).take(w)
+	}
+	clear(t.misses.waiting)
 	for _, r := range t.misses.rules {
 		out := r.RuleMisses
 		if out.Reduced > 0 {

@@ -65,6 +65,16 @@ func TestMissesAreBookedToTheRuleThatCut(t *testing.T) {
 	}
 }
 
+// Lines are written beside the calls: an expand may stand before its cut.
+func TestMissesOfAnExpandBeforeItsCut(t *testing.T) {
+	got := missesOf(t, expandLine("r_2", "sha"), cutLine("x", "r_1"), cutLine("y", "r_2"))
+	for _, r := range got {
+		if want := map[string]int64{"y": 1}[r.Rule]; r.Expands != want {
+			t.Errorf("rule %q has %d expands, want %d", r.Rule, r.Expands, want)
+		}
+	}
+}
+
 // Too few results say more about chance than about a rule.
 func TestMissesOfFewResultsAreNotFlagged(t *testing.T) {
 	for _, r := range missesOf(t, cutLine("x", "r_1"), expandLine("r_1", "sha")) {

@@ -19,7 +19,7 @@ func Lines(s *record.Session, counter tokens.Counter) []ledger.Line {
 	all := make([]ledger.Line, 0, len(s.Events))
 	for i := range s.Events {
 		e := &s.Events[i]
-		if e.Kind == record.KindEnd || e.State != "" {
+		if e.Kind == record.KindEnd {
 			continue
 		}
 		l := ledger.Line{
@@ -56,7 +56,7 @@ func Lines(s *record.Session, counter tokens.Counter) []ledger.Line {
 					before = view{bytes: int64(len(e.Error)), tokens: count(counter, e.Error)}
 					after = before
 				}
-			case e.Outcome == record.Reduced && e.Note == "":
+			case e.Outcome == record.Reduced && e.Note == "" && !e.Dropped:
 				l.Event = ledger.EventEnvelope // everything else that is cut says so
 			case e.Env.Verify:
 				l.Event = ledger.EventVerify

@@ -70,7 +70,7 @@ func share(f *float64) Cell {
 }
 
 func percent(f float64) string {
-	return strconv.FormatFloat(math.Floor(f*1000+1e-6)/10, 'f', 1, 64) + " %"
+	return strings.Replace(strconv.FormatFloat(math.Floor(f*1000+1e-6)/10, 'f', 1, 64), "-", "−", 1) + " %"
 }
 
 // rate is a cost for one: it has no per cent sign, since it may be over 1.

@@ -1,0 +1,16 @@
+package peertest
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// Scripted agents finish their tasks through the reviewed rules, on real
+// servers, knowing nothing but what they are shown. GitHub's and PostgreSQL's
+// servers take part where SPILLWAY_PEER_GITHUB, SPILLWAY_PEER_POSTGRES and
+// SPILLWAY_TEST_POSTGRES say where they are.
+func TestAgentsFinishTheirTasks(t *testing.T) {
+	need(t)
+	tap(t, "agents/play.mjs", "--work", filepath.Join(t.TempDir(), "work"), "--out", t.TempDir(),
+		"--spillway", spillway(t), "--rules", filepath.Join(root(), "rules", "reviewed.yaml"))
+}

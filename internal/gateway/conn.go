@@ -170,6 +170,10 @@ func (c *conn) receive(ctx context.Context, in *server.Inbound) {
 			ctx: ctx, id: m.ID.Of(msg), method: methodOf(msg, m), header: in.Header, reply: in.Reply, began: time.Now(),
 		}
 		f.orig = f.id
+		if c.g.draining.Load() {
+			c.edge.answer(f, errorf(CodeStopped, "%v", errStopped).Response(f.id))
+			return
+		}
 		f.listen = f.method == "subscriptions/listen"
 		if c.modern && !c.edge.streams() {
 			// Two requests of one caller may have one id.

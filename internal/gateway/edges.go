@@ -155,8 +155,12 @@ func (g *Gateway) readStdio(ctx context.Context, in io.Reader, e *stdioEdge, fra
 	}
 }
 
-// Drain waits until no request is without an answer, at most for limit.
-func (g *Gateway) Drain(ctx context.Context, limit time.Duration) { g.drain(ctx, limit) }
+// Drain refuses requests from now on, and waits until none is without an answer,
+// at most for limit.
+func (g *Gateway) Drain(ctx context.Context, limit time.Duration) {
+	g.draining.Store(true)
+	g.drain(ctx, limit)
+}
 
 func (g *Gateway) drain(ctx context.Context, limit time.Duration) {
 	t := time.NewTimer(limit)

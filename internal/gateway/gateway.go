@@ -66,7 +66,9 @@ type Gateway struct {
 	command func(*source) (proxy.Upstream, error) // starts a child
 	lastID  atomic.Uint64                         // of requests that are not the client's own, or whose id is mapped
 	metrics metrics
-	said    sync.Map // what was logged once and need not be again
+
+	draining atomic.Bool // requests are refused
+	said     sync.Map    // what was logged once and need not be again
 
 	mu     sync.Mutex
 	conns  map[*conn]struct{}

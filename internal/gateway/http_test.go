@@ -301,3 +301,29 @@ func serversOf(names ...string) (all []config.Server) {
 	}
 	return all
 }
+
+// A stop lets calls in flight end and refuses new ones.
+func TestDrain(t *testing.T) {
+	a := newFake("a", `tools/list {"tools":[{"name":"x","inputSchema":{"type":"object"}}]}
+tools/call x -`)
+	s := newSite(t, "{}", map[string]*fake{"a": a}, child("a"))
+	c := s.caller("ann")
+	c.must(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	answer := make(chan string, 1)
+	go func() { answer <- c.must(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x"}}`) }()
+	id := a.process(-1).hung("tools/call")
+	drained := make(chan struct{})
+	go func() {
+		s.g.Drain(t.Context(), time.Minute)
+		close(drained)
+	}()
+	eventually(t, s.g.draining.Load)
+	if got := c.must(`{"jsonrpc":"2.0","id":3,"method":"tools/list"}`); !strings.Contains(got, `"code":-31003`) {
+		t.Error(got)
+	}
+	a.process(-1).send(result(id, []byte(`{"content":[]}`)))
+	if got := <-answer; got != `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}` {
+		t.Error(got)
+	}
+	<-drained
+}

@@ -84,7 +84,7 @@ func (c *conn) lists(ctx context.Context, method string, meta []byte, header htt
 			continue
 		}
 		l.p.markMissed()
-		if _, said := c.g.said.LoadOrStore("missing "+l.p.src.cfg.Name+" "+l.err.Error(), true); !said {
+		if _, said := c.g.said.LoadOrStore("missing "+l.p.src.cfg.Name, true); !said {
 			c.g.opt.Log.Warn("a list lacks a server", "server", l.p.src.cfg.Name, "method", method, "err", l.err)
 		}
 		missing = append(missing, l)
@@ -217,7 +217,7 @@ func (c *conn) noteResources(method string, there []listed) {
 				uri := text(raw, whole(raw), "uri")
 				if first := uris[uri]; first == nil {
 					uris[uri] = l.p.src
-				} else if _, said := c.g.said.LoadOrStore("uri "+uri, true); !said && first != l.p.src {
+				} else if _, said := c.g.said.LoadOrStore("uri "+first.cfg.Name+" "+l.p.src.cfg.Name, true); !said && first != l.p.src {
 					c.g.opt.Log.Warn("two servers list a resource of one URI: it is read from the first", "uri", clip(uri, 200), "server", first.cfg.Name, "other", l.p.src.cfg.Name)
 				}
 			}

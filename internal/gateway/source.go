@@ -102,7 +102,7 @@ func (s *source) failed(err error, ran time.Duration) time.Duration {
 	}
 	wait := time.Duration(0)
 	if s.down.fails > 0 {
-		wait = min(firstBackoff<<min(s.down.fails, 20), lastBackoff)
+		wait = min(firstBackoff<<min(s.down.fails-1, 20), lastBackoff)
 	}
 	s.down.fails++
 	s.down.err, s.down.until = err, time.Now().Add(wait)
@@ -117,6 +117,7 @@ func (s *source) works() {
 	defer s.mu.Unlock()
 	if s.down.err != nil {
 		s.g.opt.Log.Info("upstream is back", "server", s.cfg.Name)
+		s.g.said.Delete("missing " + s.cfg.Name)
 	}
 	s.down.err = nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/ledger"
 	"github.com/spillway-mcp/spillway/internal/record"
+	"github.com/spillway-mcp/spillway/internal/tokens"
 	"github.com/spillway-mcp/spillway/reduce"
 )
 
@@ -98,10 +99,9 @@ func (s *session) accountReduced(c *call, result []byte, out reduce.Outcome) {
 		event = ledger.EventVerify
 	}
 	s.accountCall(c, event, outcome, func(l *ledger.Line) {
-		before := s.view(result)
-		same(l, before)
+		same(l, s.viewOf(result, out.Before))
 		if out.Changed {
-			after := s.view(out.Result)
+			after := s.viewOf(out.Result, out.After)
 			l.BytesOut, l.TokensOut = after.text, after.textTokens
 			l.StructuredOut, l.StructuredTokensOut = after.structured, after.structuredTokens
 			l.Overhead = int64(len(out.Note))
@@ -132,6 +132,21 @@ func same(l *ledger.Line, v view) {
 // structuredContent as compact JSON (RED-15).
 type view struct{ text, textTokens, structured, structuredTokens int64 }
 
+// viewOf is the view of a result that the reducer has measured. The text itself
+// is read only for an estimator that needs it: parsing a large result again
+// would cost a quarter of its way.
+func (s *session) viewOf(result []byte, z reduce.Sizes) view {
+	count, ok := s.opt.Counter.(tokens.Sizer)
+	if s.opt.Counter != nil && !ok {
+		return s.view(result)
+	}
+	v := view{text: int64(z.Text), structured: int64(z.Structured)}
+	if ok {
+		v.textTokens, v.structuredTokens = int64(count.CountLen(z.Text)), int64(count.CountLen(z.Structured))
+	}
+	return v
+}
+
 func (s *session) view(result []byte) (v view) {
 	if s.opt.Ledger == nil {
 		return v
@@ -142,6 +157,9 @@ func (s *session) view(result []byte) (v view) {
 	}
 	var buf []byte
 	for it := doc.Root().Get("content").Iter(); it.Next(); {
+		if a := it.Value().Lookup("annotations", "audience"); a.Len() == 1 && a.Index(0).Is("user") {
+			continue // shown to the person, not to the model
+		}
 		text := it.Value().Get("text")
 		if !text.Exists() {
 			text = it.Value().Lookup("resource", "text")
@@ -154,6 +172,9 @@ func (s *session) view(result []byte) (v view) {
 		buf = sc.AppendCompact(buf[:0])
 		v.structured = int64(len(buf))
 		v.structuredTokens = s.count(buf)
+	}
+	if count, ok := s.opt.Counter.(tokens.Sizer); ok {
+		v.textTokens = int64(count.CountLen(int(v.text)))
 	}
 	return v
 }

@@ -59,4 +59,11 @@ func ByName(name string) (Counter, error) {
 type bytes4 struct{}
 
 func (bytes4) Name() string          { return "bytes/4" }
-func (bytes4) Count(text []byte) int { return (len(text) + 3) / 4 }
+func (bytes4) Count(text []byte) int { return bytes4{}.CountLen(len(text)) }
+func (bytes4) CountLen(n int) int    { return (n + 3) / 4 }
+
+// A Sizer is a Counter that needs no more of a text than its length in bytes.
+type Sizer interface {
+	Counter
+	CountLen(n int) int
+}

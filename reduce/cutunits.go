@@ -86,7 +86,10 @@ func (j *job) share(a *allocation, room int) {
 		if u.inside {
 			share = max(share, min(n.bytes, MinMaxBytes))
 		}
-		a.limits[n.unit] = min(max(share/len(u.textBlocks()), 1), j.r.rule.MaxBytes)
+		if !u.json { // what is cut of JSON is shown once, whatever number of blocks showed it
+			share /= len(u.blocks)
+		}
+		a.limits[n.unit] = min(max(share, 1), j.r.rule.MaxBytes)
 	}
 }
 
@@ -98,16 +101,15 @@ type need struct{ unit, bytes int }
 func levelOf(needs []need, room int) (level, most int) {
 	sorted := slices.Clone(needs)
 	slices.SortStableFunc(sorted, func(x, y need) int { return x.bytes - y.bytes })
-	left := room
+	left, most := room, sorted[len(sorted)-1].bytes
 	for k, n := range sorted {
 		level = left / (len(sorted) - k)
 		if n.bytes > level {
-			break
+			return level, most
 		}
 		left -= n.bytes
-		level = left
 	}
-	return level, sorted[len(sorted)-1].bytes
+	return max(level, most), most
 }
 
 // textBlocks are the blocks that are shown: all of a text payload, one of a

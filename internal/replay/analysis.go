@@ -151,6 +151,9 @@ func (a *analysis) answer() {
 		if d.Listed {
 			name = strconv.Itoa(i + 1)
 			c := a.atoms.string(text, "")
+			if c.whole >= 0 {
+				a.atoms.list[c.whole].plain = false // a person has said that it matters
+			}
 			c.argument = name
 			u.candidates = append(u.candidates, c)
 			continue

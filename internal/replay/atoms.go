@@ -17,7 +17,7 @@ const (
 
 // atom is one string that is looked for, and how it has to be met.
 type atom struct {
-	plain bool // letters alone: it has to be a whole value, or stand between borders in a text that is no JSON
+	plain bool // letters alone, and nobody said that it matters: it has to be a whole value, or stand between borders in a text that is no JSON
 	part  bool // met as a part of an argument only: names of members do not count
 	// number reports digits: no more digits or decimals may stand beside it.
 	number bool
@@ -41,7 +41,7 @@ func (a *atoms) add(text string, x atom) int {
 		return id
 	}
 	have := &a.list[id]
-	have.part = have.part && x.part
+	have.part, have.plain = have.part && x.part, have.plain && x.plain
 	switch {
 	case len(x.names) == 0:
 		have.names = nil

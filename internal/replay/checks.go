@@ -87,7 +87,7 @@ func (a *analysis) values(v jsontape.Value) (ids []int) {
 		if text := strings.TrimSpace(v.Str()); digits(text) {
 			ids = append(ids, a.atoms.number(text, ""))
 		} else if text != "" {
-			ids = append(ids, a.atoms.add(text, atom{plain: letters(text)}))
+			ids = append(ids, a.atoms.add(text, atom{}))
 		}
 	case jsontape.Number:
 		ids = append(ids, a.atoms.number(string(v.Raw()), ""))

@@ -252,6 +252,19 @@ expect_state:
 	}
 }
 
+// What a person lists is evidence wherever it stands; a word of a call is not.
+func TestListedAnswerIsFoundWithinTexts(t *testing.T) {
+	list := func() []byte { return rowsOf(`"name":"x","about":"lives in Oslo now"`, `"name":"y"`, `"name":"z"`) }
+	s := newSession("x").call("list", `{}`, list())
+	s.Declared.FinalAnswer, s.Declared.Listed = []string{"Oslo"}, true
+	called := newSession("y").call("list", `{}`, list()).call("get", `{"city":"Oslo"}`, text("done"))
+	for s, needed := range map[*made]int{s: 1, called: 0} {
+		if e := replayed(t, "s: {list: {keep: 'items[*].{name: name}'}}", s).Rules.Evidence; e.Needed != needed || e.Shown != 0 {
+			t.Errorf("%s: %+v", s.Path, e)
+		}
+	}
+}
+
 // The page that people read, and the report that programs read.
 func TestReport(t *testing.T) {
 	search := fixture.Result(fixture.CodeSearch(30), fixture.Options{})

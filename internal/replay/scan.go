@@ -132,6 +132,11 @@ func (s *scanner) document(text []byte) {
 		s.value(doc.Root(), "")
 		return
 	}
+	first, _, _ := bytes.Cut(trimmed, []byte("\n"))
+	if _, err := jsontape.Parse(bytes.TrimSpace(first)); err != nil {
+		s.lines(text)
+		return
+	}
 	s.path = append(s.path, "[*]")
 	n := 0
 	for line := range bytes.Lines(text) {

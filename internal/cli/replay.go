@@ -54,9 +54,9 @@ SESSION may be such a directory.`,
 	rulesFlag(cmd, &o.files)
 	f := cmd.Flags()
 	f.StringVar(&o.against, "against", "", "rules `FILE` to compare with")
-	f.StringVar(&o.estimator, "estimator", "", "how tokens are counted: "+strings.Join(tokens.Names(), ", "))
+	f.StringVar(&o.estimator, "estimator", "", "count tokens by `NAME`: "+strings.Join(tokens.Names(), ", "))
 	f.StringVar(&o.failUnder, "fail-under", "", "status 3 where less than `PERCENT` of the evidence is shown")
-	f.IntVar(&o.jobs, "jobs", 0, "how many results are worked on at once; 0: one for each processor")
+	f.IntVar(&o.jobs, "jobs", 0, "work on `N` results at once; 0: one for each processor")
 	f.BoolVar(&o.values, "values", false, "name the values that are missed; recordings may be private")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
@@ -80,16 +80,17 @@ func runReplay(ctx context.Context, s streams, o replayOptions, sessions []strin
 			return fileError(err)
 		}
 	}
-	if o.estimator == "" {
-		o.estimator = c.Ledger.Estimator
-	}
-	if opt.Counter, err = tokens.ByName(o.estimator); err != nil {
+	var done func() error
+	if opt.Counter, done, err = counterOf(c, o.estimator); err != nil {
 		return usageError("--estimator: %v", err)
 	}
 	if sessions, err = sessionFiles(sessions); err != nil {
 		return err
 	}
 	report, err := replay.Run(ctx, sessions, opt)
+	if counted := done(); err == nil {
+		err = counted
+	}
 	if err != nil {
 		return fileError(err)
 	}

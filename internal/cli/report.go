@@ -38,7 +38,7 @@ func newReport(s streams) *cobra.Command {
 network: how savings spread over sessions, tools, rules whose cuts were wanted
 after all, and of recorded sessions the five costs (definitions, arguments,
 results, what is sent again, failures) without and with Spillway. Without files
-it takes those that the configuration names.
+it takes those that the configuration names; a directory is its recordings.
 
 A session that is recorded is counted anew from its recording, and its lines in
 the ledger are passed over: so --estimator gives a ledger's figures in other
@@ -53,8 +53,8 @@ costs, own or curve.
 Figures are net; a loss is shown as one. docs/measurement.md says how each is
 counted.`,
 		Example: `  spillway report -o report.html
-  spillway report ledger.jsonl sessions/*.zst --rules rules.yaml -o report.html
-  spillway report sessions/*.zst --retain window:8 --csv costs`,
+  spillway report ledger.jsonl sessions --rules rules.yaml -o report.html
+  spillway report sessions --retain window:8 --csv costs`,
 		GroupID: groupRecords,
 		RunE:    func(cmd *cobra.Command, args []string) error { return runReport(cmd.Context(), s, o, args) },
 	}
@@ -91,15 +91,23 @@ func runReport(ctx context.Context, s streams, o reportOptions, files []string) 
 			return err
 		}
 	}
+	if files, err = sessionFiles(files); err != nil {
+		return err
+	}
 	opt := reports.Options{Retain: retain}
-	if opt.Counter, err = counterOf(c, o.estimator); err != nil {
+	var done func() error
+	if opt.Counter, done, err = counterOf(c, o.estimator); err != nil {
 		return usageError("--estimator: %v", err)
 	}
+	defer done()
 	if opt.Replay, err = evidence(ctx, c, o, opt.Counter, files); err != nil {
 		return err
 	}
 	r, err := reports.Build(files, opt)
 	if err != nil {
+		return err
+	}
+	if err := done(); err != nil {
 		return err
 	}
 	return toFile(s, o.out, func(w io.Writer) error {
@@ -116,11 +124,26 @@ func runReport(ctx context.Context, s streams, o reportOptions, files []string) 
 	})
 }
 
-func counterOf(c *config.Config, name string) (tokens.Counter, error) {
+// counterOf returns what counts recorded sessions: the estimator of that name, else the configuration's, which may be
+// another program. done ends it, and says what has gone wrong with it.
+func counterOf(c *config.Config, name string) (counter tokens.Counter, done func() error, err error) {
+	done = func() error { return nil }
+	if name == "" && len(c.Ledger.Command) > 0 {
+		other, err := tokens.NewCommand(c.Ledger.Command)
+		if err != nil {
+			return nil, done, err
+		}
+		return other, func() error {
+			err := other.Err()
+			other.Close()
+			return err
+		}, nil
+	}
 	if name == "" {
 		name = c.Ledger.Estimator
 	}
-	return tokens.ByName(name)
+	counter, err = tokens.ByName(name)
+	return counter, done, err
 }
 
 // recordsOf returns the ledger and the recorded sessions of the configuration, those that there are.
@@ -131,16 +154,8 @@ func recordsOf(c *config.Config) ([]string, error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if c.Record.Path != "" {
-		entries, err := os.ReadDir(c.Record.Path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		for _, e := range entries {
-			if strings.HasSuffix(e.Name(), ".jsonl.zst") || strings.HasSuffix(e.Name(), ".jsonl") {
-				files = append(files, filepath.Join(c.Record.Path, e.Name()))
-			}
-		}
+	if entries, err := os.ReadDir(c.Record.Path); err == nil && len(entries) > 0 {
+		files = append(files, c.Record.Path)
 	}
 	if len(files) == 0 {
 		return nil, fmt.Errorf("there is no ledger yet at %s; run writes a line for each call", c.Ledger.Path)

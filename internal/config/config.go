@@ -65,6 +65,9 @@ type Stash struct {
 type Ledger struct {
 	Path      string // a file
 	Estimator string // a name of package tokens
+	// Command is an estimator of its own. It counts recorded sessions; lines
+	// are written with Estimator, since it is too slow to stand beside calls.
+	Command []string
 }
 
 // Journal is where operations are recorded (C-10).

@@ -97,7 +97,7 @@ rules:
 	if want := (Stash{"s", 7 * 24 * time.Hour, 3_000_000, 500_000}); c.Stash != want {
 		t.Errorf("stash %+v", c.Stash)
 	}
-	if want := (Ledger{"l.jsonl", "o200k_base"}); c.Ledger != want {
+	if want := (Ledger{Path: "l.jsonl", Estimator: "o200k_base"}); !reflect.DeepEqual(c.Ledger, want) {
 		t.Errorf("ledger %+v", c.Ledger)
 	}
 	if c.Expand || c.ExpandBudget != 20_480 || c.ResourceLink != "auto" || c.MaxFrame != 1<<20 {

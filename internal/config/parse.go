@@ -155,8 +155,22 @@ func (r *reader) ledger(n *yamlpos.Node) {
 	l := &r.c.Ledger
 	r.fields(n, "ledger", []field{
 		{"path", func(n *yamlpos.Node) { l.Path = r.file(n, "path") }},
-		{"estimator", func(n *yamlpos.Node) { l.Estimator = r.word(n, "estimator", estimators...) }},
+		{"estimator", func(n *yamlpos.Node) { r.estimator(n, l) }},
 	})
+}
+
+// estimator reads a name, or another program as {command: [...]}.
+func (r *reader) estimator(n *yamlpos.Node, l *Ledger) {
+	if n.Kind != yamlpos.Map {
+		l.Estimator = r.word(n, "estimator", estimators...)
+		return
+	}
+	r.fields(n, "estimator", []field{{"command", func(n *yamlpos.Node) { l.Command = r.texts(n, "command") }}})
+	if n.Get("command") == nil {
+		r.errs.At(n, "", "estimator needs a name or a command")
+	} else if c := n.Get("command"); c.Kind == yamlpos.List && len(c.Items) == 0 {
+		r.errs.At(c, "", "command needs a program")
+	}
 }
 
 // leastKey is the length of a seal key in bytes.

@@ -42,3 +42,20 @@ func TestRecordSection(t *testing.T) {
 		}
 	}
 }
+
+// Another program may count recorded sessions; lines keep an estimator of ours.
+func TestRED46_EstimatorCommand(t *testing.T) {
+	none := func(string) (string, bool) { return "", false }
+	c, err := Parse("f.yaml", []byte("ledger: {estimator: {command: [count, --model, m]}}"), none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Ledger.Command) != 3 || c.Ledger.Estimator != "bytes/4" {
+		t.Errorf("%+v", c.Ledger)
+	}
+	for _, bad := range []string{"{}", "{command: x}", "{command: []}", "{program: [x]}"} {
+		if _, err := Parse("f.yaml", []byte("ledger: {estimator: "+bad+"}"), none); err == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+}

@@ -148,6 +148,9 @@ func (c *checked) read(f config.Flags) (*config.Config, error) {
 		return nil, err
 	}
 	c.Warnings = append(c.Warnings, c.set.Warnings()...)
+	if names := cfg.ServerNames(); len(names) > 0 {
+		c.Warnings = append(c.Warnings, c.set.Elsewhere(names)...)
+	}
 	return cfg, c.readOperations(cfg)
 }
 

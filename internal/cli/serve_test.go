@@ -226,7 +226,7 @@ func TestRunMany(t *testing.T) {
 	t.Setenv("GORACE", "atexit_sleep_ms=0")
 	path := filepath.Join(dir, "s.yaml")
 	entry := fmt.Sprintf(`{command: %q, env: {SPILLWAY_TEST_DEMO_SERVER: "1"}`, self)
-	if err := os.WriteFile(path, []byte("servers: {a: "+entry+"}, b: "+entry+", prefix: bee}}\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("servers: {a: "+entry+"}, b: "+entry+", prefix: bee}}\nrules: {a: {search_code: {max_rows: 2}}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	in := initialize + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
@@ -239,5 +239,8 @@ func TestRunMany(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %s in %.600s\n%s", want, out.String(), said.String())
 		}
+	}
+	if strings.Contains(said.String(), "no rule names") {
+		t.Errorf("rules go by the servers' names, not by ours: %s", said.String())
 	}
 }

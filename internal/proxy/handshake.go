@@ -103,6 +103,9 @@ func (s *session) origin(server, name string) (string, string) {
 // silently (RED-06).
 func (s *session) nameRules() {
 	set, name := s.opt.rules(), s.serverName()
+	if s.opt.Origin != nil { // several servers: the name is ours, and rules go by theirs
+		return
+	}
 	if set == nil || name == "" || set.Names(name) || len(set.Servers()) == 0 || !s.once("unnamed "+name) {
 		return
 	}

@@ -171,6 +171,18 @@ func (srv *server) glob(tool string) *entry {
 	return nil
 }
 
+// Elsewhere returns one warning for each server that has rules and is none of
+// servers; with a suggestion where a name is close.
+func (s *Set) Elsewhere(servers []string) Errors {
+	var errs Errors
+	for _, srv := range s.servers {
+		if !slices.Contains(servers, srv.name) {
+			errs.At(srv.node, yamlpos.DidYouMean(srv.name, servers), "%q is no server of the configuration", srv.name)
+		}
+	}
+	return errs
+}
+
 // Unmatched returns one warning for each tool or glob under the server's name
 // that matches none of its tools; with a suggestion where a name is close.
 func (s *Set) Unmatched(server string, tools []string) Errors {

@@ -216,6 +216,17 @@ rules.yaml:5:3: "other" is no tool of "s"`
 	}
 }
 
+func TestElsewhere(t *testing.T) {
+	set := mustParse(t, "default: {max_bytes: 20k}\ngithub: {a: {}}\nfilesystem: {b: {}}\n")
+	got := set.Elsewhere([]string{"githb", "filesystem"}).Error()
+	if want := `rules.yaml:2:1: "github" is no server of the configuration; did you mean "githb"?`; got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	if errs := set.Elsewhere([]string{"filesystem", "github", "more"}); errs != nil {
+		t.Errorf("every server is there, got %v", errs)
+	}
+}
+
 func TestRED41Clashes(t *testing.T) {
 	set := mustParse(t, "s: {a: {rename: b}, c: {hide: true}, d: {rename: c}}")
 	errs := set.Clashes("s", []string{"a", "b", "c", "d"})

@@ -98,7 +98,7 @@ rejected, partial or absent; absent is what was proven not to have happened.`,
 			for _, st := range states {
 				f.States = append(f.States, contract.State(st))
 			}
-			return withOperations(cmd.Context(), s, o, func(ctx context.Context, ops *operations) error {
+			return withJournal(cmd.Context(), s, o, func(ctx context.Context, ops *operations) error {
 				records, err := ops.client.Records(ctx, "", f)
 				if err != nil {
 					return opError(err)
@@ -146,7 +146,7 @@ func newOpJournalShow(s streams) *cobra.Command {
 		Short: "Say what is recorded of an operation: its steps, and who resolved it",
 		Args:  argCount(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withOperations(cmd.Context(), s, o.opOptions, func(ctx context.Context, ops *operations) error {
+			return withJournal(cmd.Context(), s, o.opOptions, func(ctx context.Context, ops *operations) error {
 				records, err := ops.client.Records(ctx, "", contract.Filter{Operation: o.operation, Key: args[0]})
 				if err != nil {
 					return opError(err)
@@ -209,7 +209,7 @@ func newOpJournalSweep(s streams) *cobra.Command {
 What is pending or unknown stays, however old it is.`,
 		Args: argCount(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withOperations(cmd.Context(), s, o, func(ctx context.Context, ops *operations) error {
+			return withJournal(cmd.Context(), s, o, func(ctx context.Context, ops *operations) error {
 				swept, err := ops.client.Sweep(ctx)
 				if err != nil {
 					return opError(err)

@@ -112,6 +112,24 @@ func opFileError(err error) error {
 	return err
 }
 
+// withJournal opens the journal for the time of do; the operations, too, if the
+// configuration has any. Records can be looked at without their definitions.
+func withJournal(ctx context.Context, s streams, o opOptions, do func(context.Context, *operations) error) error {
+	c, err := config.Open(o.files)
+	if err != nil {
+		return opFileError(err)
+	}
+	if c.Operations != "" {
+		return withOperations(ctx, s, o, do)
+	}
+	ops := &operations{pool: servers.New(serverStarter(c, s)), set: &operation.Set{}}
+	if err := ops.open(c, newLog(s.Err, slog.LevelWarn), nil); err != nil {
+		return opFileError(err)
+	}
+	defer ops.Close()
+	return do(ctx, ops)
+}
+
 // withOperations opens the operations of the configuration for the time of do.
 func withOperations(ctx context.Context, s streams, o opOptions, do func(context.Context, *operations) error) error {
 	c, err := config.Open(o.files)
@@ -139,24 +157,32 @@ func openOperations(c *config.Config, s streams, log *slog.Logger, originals kee
 		return nil, err
 	}
 	ops.set = set
+	if err := ops.open(c, log, originals); err != nil {
+		return nil, err
+	}
+	return ops, nil
+}
+
+// open opens the journal and what runs the operations on it.
+func (ops *operations) open(c *config.Config, log *slog.Logger, originals keeper) (err error) {
 	if ops.store, ops.sealer, err = openJournal(c.Journal); err != nil {
 		log.Warn("the journal cannot be opened, so no mutation is submitted", "error", err)
 		ops.store = noJournal{err}
 		if ops.sealer, err = contract.NewSealer(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	opt := contract.Options{
-		Store: ops.store, Sealer: ops.sealer, Caller: localCaller(), Log: log, Definitions: set.Definitions,
+		Store: ops.store, Sealer: ops.sealer, Caller: localCaller(), Log: log, Definitions: ops.set.Definitions,
 	}
 	if originals != nil {
 		opt.Evidence = evidenceIn(originals)
 	}
 	if ops.client, err = contract.New(opt); err != nil { // a definition twice
 		ops.Close()
-		return nil, err
+		return err
 	}
-	return ops, nil
+	return nil
 }
 
 // openFace opens the operations of a configuration as tools; nil where it has

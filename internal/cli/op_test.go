@@ -256,6 +256,21 @@ func TestOpTellsOfItself(t *testing.T) {
 	golden(t, "op.txt", b.String())
 }
 
+// Records are there without the file that defined their operations.
+func TestJournalWithoutOperations(t *testing.T) {
+	k := newOpKit(t)
+	if status, _, said := k.run("call", "create_row", "name=a", "--key", "k-1"); status != 0 {
+		t.Fatalf("call: %d, %s", status, said)
+	}
+	for _, args := range [][]string{{"list"}, {"show", "k-1"}, {"sweep"}} {
+		var out, said bytes.Buffer
+		status := Run(t.Context(), append([]string{"op", "journal"}, args...), streams{In: strings.NewReader(""), Out: &out, Err: &said})
+		if status != 0 || said.Len() > 0 || args[0] != "sweep" && !strings.Contains(out.String(), "k-1") {
+			t.Errorf("%q: %d, %q, %s", args, status, out.String(), said.String())
+		}
+	}
+}
+
 func TestM21_JournalThatCannotBeOpenedRefusesMutations(t *testing.T) {
 	k := newOpKit(t)
 	t.Setenv("SPILLWAY_JOURNAL", filepath.Join(k.file, "below-a-file.db"))

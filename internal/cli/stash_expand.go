@@ -47,10 +47,10 @@ unless you set one.
 	}
 	configFlag(cmd, &o.files)
 	f := cmd.Flags()
-	f.StringVar(&o.rows, "rows", "", "rows of the original: 26-50, 26-, 7, or -10 for the last ten")
+	f.StringVar(&o.rows, "rows", "", "`ROWS` of the original: 26-50, 26-, 7, or -10 for the last ten")
 	f.StringSliceVar(&o.fields, "fields", nil, "`NAMES` of the projection, or dotted paths, with commas")
 	f.StringVar(&o.query, "query", "", "a JMESPath `EXPRESSION` over the original payload")
-	f.StringVar(&o.lines, "lines", "", "lines of a text, written as rows are")
+	f.StringVar(&o.lines, "lines", "", "`LINES` of a text, written as rows are")
 	f.IntVar(&o.block, "block", 0, "the `N`th content block")
 	f.IntVar(&o.offset, "offset", 0, "`BYTE` where the next part starts, as the part before says it")
 	f.IntVar(&o.budget, "budget", jsontape.MaxBytes, "most `BYTES` of the answer")

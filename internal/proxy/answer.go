@@ -15,7 +15,7 @@ const (
 	CodeUpstreamGone = -31001 // the server ended, or closed its streams, before it answered
 	CodeTooLarge     = -31002 // a message over the limit of a frame
 	CodeStopped      = -31003 // Spillway stops
-	CodeBroken       = -31004 // an answer that is not valid JSON
+	CodeBroken       = -31008 // an answer that is not valid JSON
 )
 
 // fail answers the request id with an error.

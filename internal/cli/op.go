@@ -196,7 +196,7 @@ journal; it is never done twice. Without --key a new id is made.`,
 	f.StringVar(&o.key, "key", "", "operation `ID` to call under; repeat it to ask for the same operation")
 	f.StringVar(&o.revision, "revision", "", "`REVISION` that the target must still have")
 	f.StringVar(&o.preview, "preview", "", "`TOKEN` of the preview that the call must agree with")
-	f.StringVar(&o.continuation, "continuation", "", "go on with a read where `CONTINUATION` says, with the same parameters")
+	f.StringVar(&o.continuation, "continuation", "", "go on with a read at `TOKEN`, its continuation; same parameters")
 	f.BoolVar(&o.evidence, "evidence", false, "keep the pages of a read in the stash")
 	f.DurationVar(&o.wait, "wait", 0, "wait for `TIME`, such as 30s, where the operation is pending")
 	f.BoolVar(&o.value, "value", false, "print the result alone")

@@ -117,6 +117,29 @@ func TestK14_PathsOfAnotherShape(t *testing.T) {
 	}
 }
 
+// GitHub's own server answers search_code in a smaller shape than the REST API:
+// the rule for the latter says which of its fields are not there, in whatever
+// rows there are.
+func TestK14_RED10_SearchCodeOfGitHubsServer(t *testing.T) {
+	var items []string
+	for i := range 100 {
+		items = append(items, fmt.Sprintf(`{"name":"file%d.go","path":"pkg/file%d.go","sha":"%040d","repository":"octo/repo%d","text_matches":[{"property":"content","fragment":"%s"}]}`, i, i, i, i, strings.Repeat("line ", 40)))
+	}
+	result := textResult(`{"total_count":1306,"incomplete_results":false,"items":[` + strings.Join(items, ",") + `]}`)
+	r := mustCompile(t, Rule{
+		Keep:   "items[*].{repo: repository.full_name, path: path, url: html_url}",
+		Always: []string{"total_count", "incomplete_results"}, MaxRows: intp(25), MaxBytes: 20_000,
+	})
+	o := r.Reduce(result, listed)
+	if !strings.HasPrefix(o.Note, "Showing 25 of 100 rows") || !strings.Contains(o.Note, "No row has repository.full_name and html_url.") || len(o.Faults) != 1 || o.Faults[0] != "no row has repository.full_name and html_url" {
+		t.Errorf("faults %q, note %q", o.Faults, o.Note)
+	}
+	back, err := r.Expand(result, ExpandRequest{Ref: o.Ref, Rows: "26", Fields: []string{"repository"}}, 0)
+	if err != nil || !strings.Contains(firstText(t, back), `"octo/repo25"`) {
+		t.Errorf("%s, %v", back, err)
+	}
+}
+
 func TestK20_IndentedTextIsOneValueWithItsCopy(t *testing.T) {
 	result := indented(`{"items":` + list(`{"id":1,"name":"`+strings.Repeat("n", 50)+`"}`, 60) + `}`)
 	for _, rule := range []Rule{{Keep: "items[*].{id: id}", MaxRows: intp(5)}, {MaxRows: intp(3)}, {MaxBytes: 900}} {

@@ -404,6 +404,16 @@ func TestRoundsBindPreviewApprovalAndCommit(t *testing.T) {
 			t.Errorf("%s", a.Structured)
 		}
 	})
+	t.Run("an older client that calls it all the same", func(t *testing.T) {
+		c := first
+		c.Modern = false
+		made := u.effects()
+		a, r := call(t, f, c)
+		if !a.IsError || a.ResultType != "" || r.Effect != contract.EffectNone || u.effects() != made ||
+			r.Message != "call create_row_v1_prepare, then create_row_v1_commit with the operationId that it returns" {
+			t.Errorf("%s", a.Structured)
+		}
+	})
 	t.Run("an id in _meta", func(t *testing.T) {
 		c := first
 		c.Meta = []byte(`{"` + mcpface.MetaKey + `":"meta-1"}`)

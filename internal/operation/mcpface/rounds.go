@@ -39,6 +39,10 @@ func (f *Face) rounds(ctx context.Context, t *tool, c Call) []byte {
 	if key := metaKey(c.Meta); key != "" {
 		return f.receipt(f.opt.Client.Do(ctx, t.def, contract.Call{Caller: c.Caller, Key: key, Params: c.Arguments}))
 	}
+	if !c.Modern { // input_required is no result that it knows
+		return f.refused(t.def, &contract.Error{Kind: contract.ErrInvalid, Reason: contract.ReasonInvalid,
+			Message: fmt.Sprintf("call %s, then %s with the operationId that it returns", f.nameOf(prepareTool, t.def), f.nameOf(commitTool, t.def))})
+	}
 	p, err := f.opt.Client.Prepare(ctx, t.def, contract.Call{Caller: c.Caller, Params: c.Arguments})
 	if err != nil {
 		return f.refused(t.def, err)
@@ -59,6 +63,16 @@ func (f *Face) rounds(ctx context.Context, t *tool, c Call) []byte {
 	b = jsontape.AppendQuote(b, base64.RawURLEncoding.EncodeToString(f.opt.Sealer.Seal(purposeRound, state)))
 	b = append(b, `,"_meta":{"`+MetaKey+`":`...)
 	return append(jsontape.AppendQuote(b, p.OperationID), `}}`...)
+}
+
+// nameOf returns the name of a tool of an operation.
+func (f *Face) nameOf(k kind, def *contract.Definition) string {
+	for i := range f.tools {
+		if f.tools[i].kind == k && f.tools[i].def == def {
+			return f.tools[i].name
+		}
+	}
+	return ""
 }
 
 // further does what an earlier round prepared.

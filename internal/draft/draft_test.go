@@ -27,7 +27,10 @@ func TestDraft(t *testing.T) {
 	for i := range 30 {
 		ids = append(ids, fmt.Sprintf(`{"id":%d,"node id":"x%d","state":"open","avatar_url":"https://e/%d","gone":null,"user":{"login":"u%d","url":"https://u/%d"}}`, i, i, i, i%3, i))
 	}
+	tree := "[" + strings.Join(ids, ",") + "]"
 	for name, in := range map[string]Input{
+		// as the reference filesystem server sends JSON: as a string inside structuredContent
+		"string":  {Server: "s", Tool: "tree", Results: [][]byte{fmt.Appendf(nil, `{"content":[{"type":"text","text":%[1]q}],"structuredContent":{"content":%[1]q}}`, tree)}},
 		"search":  {Server: "github", Tool: "search_code", Results: [][]byte{fixture.Result(fixture.CodeSearch(40), fixture.Options{})}},
 		"small":   {Server: "my server", Tool: "a.list", Results: [][]byte{text(rows(4, `{"id":7,"same":"x"}`)), text(`{"items":[]}`)}},
 		"array":   {Server: "s", Tool: "t", Results: [][]byte{text("[" + strings.Join(ids, ",") + "]")}, Needed: map[string]int{"[*].state": 3}},

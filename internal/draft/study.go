@@ -123,12 +123,20 @@ func (s *study) payloads(result []byte) (all []jsontape.Value) {
 	return all
 }
 
-// lookThrough is RED-02: a sole member of a known name is the payload.
+// lookThrough is RED-02: a sole member of a known name is the payload, also
+// where it is a string of JSON.
 func lookThrough(v jsontape.Value) jsontape.Value {
 	if v.Kind() == jsontape.Object && v.Len() == 1 {
 		for _, name := range []string{"result", "content", "data"} {
-			if inner := v.Get(name); inner.IsContainer() {
+			inner := v.Get(name)
+			if inner.IsContainer() {
 				return inner
+			}
+			if inner.Kind() != jsontape.String {
+				continue
+			}
+			if doc, err := jsontape.Parse([]byte(inner.Str())); err == nil && doc.Root().IsContainer() {
+				return doc.Root()
 			}
 		}
 	}

@@ -168,9 +168,7 @@ func newOpJournalShow(s streams) *cobra.Command {
 
 func writeRecord(s streams, r opRecord) error {
 	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-11s%s\n", name, fmt.Sprintf(format, args...))
-	}
+	line := func(name, format string, args ...any) { writeField(&b, name, fmt.Sprintf(format, args...)) }
 	line("id", "%s", r.ID)
 	line("operation", "%s", r.Operation)
 	line("target", "%s", r.Target)

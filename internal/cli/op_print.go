@@ -52,12 +52,19 @@ func opError(err error) error {
 	return withStatus((&contract.Receipt{Outcome: contract.Rejected, Reason: e.Reason}).ExitCode(), err)
 }
 
+// writeField writes a line of a receipt; a text that starts with a line end
+// stands under its name.
+func writeField(b *strings.Builder, name, text string) {
+	if !strings.HasPrefix(text, "\n") {
+		name = fmt.Sprintf("%-11s", name)
+	}
+	fmt.Fprintf(b, "%s%s\n", name, text)
+}
+
 // writeReceipt writes a receipt for people.
 func writeReceipt(w io.Writer, r *contract.Receipt) error {
 	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-11s%s\n", name, fmt.Sprintf(format, args...))
-	}
+	line := func(name, format string, args ...any) { writeField(&b, name, fmt.Sprintf(format, args...)) }
 	operation := r.Operation
 	if operation == "" {
 		operation = "?"
@@ -132,9 +139,7 @@ func resultText(raw json.RawMessage) string {
 
 func writePreview(w io.Writer, p *contract.Preview) error {
 	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-11s%s\n", name, fmt.Sprintf(format, args...))
-	}
+	line := func(name, format string, args ...any) { writeField(&b, name, fmt.Sprintf(format, args...)) }
 	line("operation", "%s", p.Operation)
 	line("id", "%s", p.OperationID)
 	line("scope", "%s", strings.ReplaceAll(p.Scope, "\n", " "))

@@ -76,6 +76,9 @@ func (s *study) body(keep bool) string {
 			line("# %-28s %9s %5d%% %7d%% %8s  %s", clip(oneLine(c.path), 28), group(c.bytes), share(c.bytes, s.rowBytes), share(c.in, s.rows), c.distinct(), c.verdict)
 		}
 		if expr := s.expression(); keep && expr != "" {
+			if len(s.beyond) > 0 {
+				line("# beside the rows, and dropped: %s", clip(oneLine(strings.Join(s.beyond, ", ")), 80))
+			}
 			line("keep: %s", quote(expr))
 		}
 		if s.most > defaultRows {

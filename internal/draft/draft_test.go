@@ -34,6 +34,7 @@ func TestDraft(t *testing.T) {
 		"search":  {Server: "github", Tool: "search_code", Results: [][]byte{fixture.Result(fixture.CodeSearch(40), fixture.Options{})}},
 		"small":   {Server: "my server", Tool: "a.list", Results: [][]byte{text(rows(4, `{"id":7,"same":"x"}`)), text(`{"items":[]}`)}},
 		"array":   {Server: "s", Tool: "t", Results: [][]byte{text("[" + strings.Join(ids, ",") + "]")}, Needed: map[string]int{"[*].state": 3}},
+		"beside":  {Server: "s", Tool: "graph", Results: [][]byte{text(`{"entities":` + tree + `,"relations":[],"of":7}`)}},
 		"logs":    {Server: "s", Tool: "on", Results: [][]byte{text(strings.Repeat("a line of a log\n", 2000))}},
 		"picture": {Server: "s", Tool: "shot", Results: [][]byte{[]byte(`{"content":[{"type":"image","mimeType":"image/png","data":"` + strings.Repeat("iVBORw0K", 50) + `"}]}`)}},
 	} {

@@ -26,6 +26,7 @@ type study struct {
 	rowBytes int
 	columns  []*column
 	always   []string
+	beyond   []string // members beside the rows that a projection to them leaves out
 	strip    []string
 	blocks   map[string]int // binary content: how many bytes of each kind
 }
@@ -249,7 +250,8 @@ func isBase64(text []byte) bool {
 	return upper && digit
 }
 
-// beside finds the scalars at the top level that no built-in name covers.
+// beside finds what stands beside the rows and no built-in name covers: scalars
+// to keep, and what is lost where only the rows are.
 func (s *study) beside(payloads []jsontape.Value) {
 	if s.rows == 0 || len(s.names) == 0 {
 		return
@@ -257,11 +259,16 @@ func (s *study) beside(payloads []jsontape.Value) {
 	for _, p := range payloads {
 		for it := p.Iter(); it.Next(); {
 			name, v := it.Key().Str(), it.Value()
-			if v.IsContainer() || v.CompactLen() > 200 || name == "" || strings.ContainsAny(name, ".!*\n") ||
-				slices.Contains(reduce.BuiltinAlways, name) || slices.Contains(s.always, name) {
+			if name == s.names[0] || slices.Contains(reduce.BuiltinAlways, name) {
 				continue
 			}
-			s.always = append(s.always, name)
+			to := &s.always
+			if v.IsContainer() || v.CompactLen() > 200 || name == "" || strings.ContainsAny(name, ".!*\n") {
+				to = &s.beyond
+			}
+			if !slices.Contains(*to, name) {
+				*to = append(*to, name)
+			}
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestJSONFieldsAreDocumented(t *testing.T) {
 	}
 	for _, v := range []any{
 		dryRun{}, checked{}, explained{}, stashEntry{}, stash.GCReport{}, ledger.Report{}, ledger.Line{}, benchReport{}, writesReport{}, build{},
-		contract.Receipt{}, contract.Preview{}, opListed{}, opRecord{}, opSwept{}, reports.SessionCosts{}, reports.File{}, reports.Bin{}, ledger.RuleMisses{}, ledger.SessionAccount{},
+		contract.Receipt{}, contract.Preview{}, opListed{}, opRecord{}, opSwept{}, reports.Report{},
 		replay.Report{}, record.Header{}, record.Env{}, record.Sizes{}, record.Cut{},
 	} {
 		for _, name := range jsonFields(reflect.TypeOf(v), nil) {

@@ -54,13 +54,6 @@ func net(n int64) Cell {
 	return c
 }
 
-func whole[T int | int64](n *T) Cell {
-	if n == nil {
-		return Cell{Show: "–"}
-	}
-	return number(int64(*n))
-}
-
 // share is a fraction as per cent, cut downwards to one digit.
 func share(f *float64) Cell {
 	if f == nil {

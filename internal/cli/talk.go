@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -71,8 +72,11 @@ func appendAttr(to, group string, a slog.Attr) string {
 		return to
 	}
 	text := value.String()
-	if text == "" || strings.ContainsAny(text, "\n\r\t,()\"") {
-		text = fmt.Sprintf("%q", text)
+	switch {
+	case strings.Contains(text, `"`) && strconv.CanBackquote(text):
+		text = "`" + text + "`" // errors quote names, and are read by people
+	case text == "" || strings.ContainsAny(text, "\n\r\t,()\""):
+		text = strconv.Quote(text)
 	}
 	if to != "" {
 		to += ", "

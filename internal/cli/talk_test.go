@@ -14,10 +14,12 @@ func TestTalk(t *testing.T) {
 	log.Info("rules picked up", "file", "rules.yaml")
 	log.Warn("spillway: two\nlines", "error", errors.New("a (b), c"))
 	log.With("server", "github").WithGroup("call").Error("failed", "tool", "x", slog.Group("in", "bytes", 3))
+	log.Warn("down", "err", errors.New(`exec: "x": not found`))
 	log.Debug("not at this level")
 	const want = `spillway: rules picked up (file rules.yaml)
 spillway: warning: two lines (error "a (b), c")
 spillway: error: failed (server github, call.tool x, call.in.bytes 3)
+spillway: warning: down (err ` + "`exec: \"x\": not found`" + `)
 `
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)

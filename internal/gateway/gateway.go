@@ -160,7 +160,7 @@ func (g *Gateway) watchRules() {
 			}
 			if now := g.opt.Rules().Digest(); now != last {
 				last = now
-				g.opt.Log.Info("rules changed", "digest", last)
+				g.opt.Log.Debug("rules changed", "digest", last) // the watcher has said so
 				for _, c := range g.all() {
 					c.session.RulesChanged()
 				}

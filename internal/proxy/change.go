@@ -25,7 +25,7 @@ func (s *session) watchRules(done <-chan struct{}) {
 				continue
 			}
 			last = set.Digest()
-			s.opt.Log.Info("rules changed", "digest", last)
+			s.opt.Log.Debug("rules changed", "digest", last) // the watcher has said so
 			s.toolsChanged()
 		}
 	}

@@ -57,6 +57,7 @@ func Run(ctx context.Context, args []string, s streams) int {
 }
 
 func newRoot(s streams) *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:   "spillway",
 		Short: "Small, honest results from any MCP server",
@@ -72,8 +73,14 @@ configuration; that is all it takes. See what it does first: spillway demo`,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		Args:              cobra.ArbitraryArgs,
-		RunE:              needCommand,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if version {
+				return runVersion(s.Out, versionOptions{})
+			}
+			return needCommand(cmd, args)
+		},
 	}
+	root.Flags().BoolVar(&version, "version", false, "say which build this is, as spillway version does")
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)

@@ -70,9 +70,7 @@ func runExplain(s streams, o explainOptions, server, tool string) error {
 	if o.json {
 		return writeJSON(s.Out, e)
 	}
-	if !set.Names(server) && len(set.Servers()) > 0 {
-		fmt.Fprintf(s.Err, "spillway: the rules do not name the server %q; they name %s\n", server, namedServers(set))
-	}
+	noteUnnamed(s, set, server)
 	return e.write(s.Out)
 }
 

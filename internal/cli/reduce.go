@@ -74,6 +74,7 @@ func (o *callOptions) read(s streams, files []string) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
+	noteUnnamed(s, set, o.server)
 	c := &call{in: in}
 	c.variant = set.For(o.server, o.tool).Pick(args)
 	return c, nil

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -96,6 +97,14 @@ func startServer(cmd upstream.Command, talk io.Writer) (*upstream.Child, error) 
 		return nil, withStatus(exitNotFound, err)
 	}
 	return nil, withStatus(exitNoStart, err)
+}
+
+// noteUnnamed says on stderr that the rules are for other servers than the one
+// that was given, which may be a slip.
+func noteUnnamed(s streams, set *rules.Set, server string) {
+	if !set.Names(server) && len(set.Servers()) > 0 {
+		fmt.Fprintf(s.Err, "spillway: the rules do not name the server %q; they name %s\n", server, namedServers(set))
+	}
 }
 
 // namedServers is a list of servers for a message.

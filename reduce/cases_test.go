@@ -284,3 +284,34 @@ func TestRED15_OneViewOverTheCap(t *testing.T) {
 		t.Errorf("%+v: %s", o.After, o.Note)
 	}
 }
+
+// What answers is not confirmed, even where it repeats the question or names
+// what it speaks of; what repeats is, whatever the server adds to it.
+func TestK53_AnswersThatRepeatTheQuestion(t *testing.T) {
+	rows := list(`{"id":1,"name":"edge-1","serial":"FDO261000"}`, 30)
+	nodes := list(`{"role":"link","name":"Back to the shop"}`, 30)
+	tags := list(`{"id":5,"name":"core","slug":"core"}`, 3)
+	for _, c := range []struct {
+		name, args, payload string
+		want                bool
+	}{
+		{"a statement beside its rows", `{"sql":"SELECT * FROM d"}`, `{"sql":"SELECT * FROM d","rows":` + rows + `}`, false},
+		{"the database beside the rows", `{"sql":"SELECT * FROM d","database":"app"}`, `{"database":"app","rows":` + rows + `}`, false},
+		{"a statement with its values", `{"sql":"UPDATE d SET vlan = $1 RETURNING *","params":[7,"edge-1"]}`, `[{"id":1,"vlan":7,"name":"edge-1","serial":"FDO261000","comments":"as it was"}]`, false},
+		{"a page as a list", `{"element":"Submit","ref":"e12"}`, `{"id":"tab-1","element":"Submit","ref":"e12","nodes":` + nodes + `}`, false},
+		{"a page as a tree", `{"element":"Submit"}`, `{"id":"tab-1","element":"Submit","page":{"title":"Done","children":[{"role":"main","children":` + nodes + `}]}}`, false},
+		{"an edit's hunks", `{"path":"a.go","old":"x","new":"y"}`, `{"id":"a.go","path":"a.go","old":"x","new":"y","hunks":` + list(`{"line":1,"text":"- x"}`, 20) + `}`, false},
+		{"one thing, with what the server adds", `{"name":"edge-1","vlan":101}`, `{"id":1,"name":"edge-1","vlan":101,"created":"2026-01-01","tags":` + tags + `,"site":{"id":3,"name":"rotterdam-2"}}`, true},
+		{"a list, each with what the server adds", `{"devices":` + list(`{"name":"edge-1","vlan":101}`, 20) + `}`, `{"devices":` + list(`{"id":1,"name":"edge-1","vlan":101,"tags":`+tags+`}`, 20) + `}`, true},
+		{"a list inside that was sent", `{"name":"rack 1","units":` + list(`{"position":4,"face":"front"}`, 20) + `}`, `{"id":1,"name":"rack 1","units":` + list(`{"id":9,"position":4,"face":"front"}`, 20) + `}`, true},
+		{"a sentence in what is written", `{"devices":[{"name":"edge-1","comments":"Keep its uplinks until they are patched."}]}`, `[{"id":1,"name":"edge-1","comments":"Keep its uplinks until they are patched.","created":"2026-01-01","updated":"2026-01-01","site":{"id":3,"name":"rotterdam-2"}}]`, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, env := range []Env{{Write: true, Args: []byte(c.args)}, {Write: true, Args: []byte(c.args), Expand: "reducer_expand"}} {
+				if o := mustCompile(t, Rule{}).Reduce(both(c.payload), env); o.Envelope != c.want || o.Changed != c.want {
+					t.Errorf("envelope %v, want %v: %.300s", o.Envelope, c.want, o.Result)
+				}
+			}
+		})
+	}
+}

@@ -128,16 +128,21 @@ func hasIdentifier(v jsontape.Value) bool {
 }
 
 // echoes reports evidence that a payload repeats what the caller sent: at
-// least half of the scalar arguments stand in it. Truth values, nulls and empty
-// strings are no evidence. Against it speaks what reads as an answer: a text
-// that the caller did not send, or a list in answer to a statement.
+// least half of the scalar arguments stand in it, of a list in its elements.
+// Truth values, nulls and empty strings are no evidence. Against it speaks what
+// reads as an answer: a text or a list that the caller did not send, or a list
+// in answer to a statement.
 func echoes(args []byte, payload jsontape.Value) bool {
 	d, err := jsontape.Parse(args)
 	if err != nil {
 		return false
 	}
+	things, isList := writtenList(payload)
+	if !isList || things.Len() == 0 {
+		things = payload
+	}
 	seen := make(map[string]bool)
-	eachScalar(payload, func(s string) { seen[s] = true })
+	eachScalar(things, func(s string) { seen[s] = true })
 	sent := make(map[string]bool)
 	total, found := 0, 0
 	longest, rest := "", 0
@@ -152,18 +157,50 @@ func echoes(args []byte, payload jsontape.Value) bool {
 		}
 		rest += len(s)
 	})
-	if total == 0 || 2*found < total {
+	if total == 0 || 2*found < total || isList && isStatement(longest, rest) && !seen[longest] {
 		return false
 	}
-	if _, list := writtenList(payload); list && isStatement(longest, rest) && !seen[longest] {
+	answered := false
+	eachScalar(payload, func(s string) {
+		answered = answered || isAnswer(s) && !sent[strings.TrimSpace(s)]
+	})
+	if answered {
 		return false
 	}
-	for s := range seen {
-		if isAnswer(s) && !sent[strings.TrimSpace(s)] {
+	if !isList {
+		_, unsent := unsentElements(payload, sent)
+		return unsent <= maxUnsent
+	}
+	for it := things.Iter(); it.Next(); {
+		if _, unsent := unsentElements(it.Value(), sent); unsent > maxUnsent {
 			return false
 		}
 	}
 	return true
+}
+
+// maxUnsent is how many objects and lists may stand in the lists of one written
+// thing, holding nothing that the caller sent: more of them are a page, a tree
+// or a table.
+const maxUnsent = 8
+
+// unsentElements counts those in v, and reports whether v holds anything that
+// was sent.
+func unsentElements(v jsontape.Value, sent map[string]bool) (holds bool, n int) {
+	switch v.Kind() {
+	case jsontape.String, jsontape.Number:
+		eachScalar(v, func(s string) { holds = sent[strings.TrimSpace(s)] })
+	case jsontape.Array, jsontape.Object:
+		for it := v.Iter(); it.Next(); {
+			e := it.Value()
+			inside, more := unsentElements(e, sent)
+			holds = holds || inside
+			if n += more; !inside && v.Kind() == jsontape.Array && e.IsContainer() {
+				n++
+			}
+		}
+	}
+	return holds, n
 }
 
 // maxEchoedText is how many bytes a string on one line may have that the caller
@@ -179,7 +216,7 @@ func isAnswer(s string) bool {
 // isStatement recognises an argument that says what to do in words, as SQL
 // does, beside which the others, of rest bytes, are details.
 func isStatement(s string, rest int) bool {
-	return len(s) >= 20 && len(s) > rest && strings.ContainsAny(s, " \t\n")
+	return len(s) >= 12 && len(s) > rest && strings.ContainsAny(s, " \t\n")
 }
 
 // eachScalar calls f with every number and non-empty string in v, as text: an

@@ -234,7 +234,7 @@ tools/call y -`)
 	s.g.opt.ListTime = 300 * time.Millisecond
 	c := s.caller("ann")
 	got := c.must(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-	for _, want := range []string{`"name":"x"`, metaMissing, `"server":"gone","why":"server gone is down: server gone: cannot be started"`, `"server":"mute","why":"did not answer tools/list within 300ms"`} {
+	for _, want := range []string{`"name":"x"`, metaMissing, `"server":"gone","why":"server gone is down: cannot be started"`, `"server":"mute","why":"did not answer tools/list within 300ms"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the list has no %s: %s", want, got)
 		}

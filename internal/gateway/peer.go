@@ -129,7 +129,7 @@ func (p *peer) open(ctx context.Context) (line, *profile, error) {
 		}
 		if err := p.src.rests(); err != nil {
 			p.mu.Unlock()
-			return nil, nil, fmt.Errorf("server %s is down: %w", p.src.cfg.Name, err)
+			return nil, nil, downFor(p.src.cfg.Name, err)
 		}
 		trying := make(chan struct{})
 		p.trying = trying

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -167,6 +168,20 @@ func (e *otherEra) Error() string {
 	}
 	return "server " + e.server + " speaks only 2026-07-28 or newer, and the client a revision up to 2025-11-25; spillway does not translate between the two"
 }
+
+// downFor says that a server is down and why; what names the server already
+// does not name it twice.
+func downFor(server string, err error) error {
+	return &isDown{"server " + server + " is down: " + strings.TrimPrefix(err.Error(), "server "+server+": "), err}
+}
+
+type isDown struct {
+	text string
+	err  error
+}
+
+func (e *isDown) Error() string { return e.text }
+func (e *isDown) Unwrap() error { return e.err }
 
 func codeOf(err error) int {
 	var era *otherEra

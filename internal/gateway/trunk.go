@@ -72,7 +72,7 @@ func (t *trunk) run() {
 		}
 		wait := t.src.failed(err, time.Since(began))
 		if wait > 0 {
-			t.settle(nil, nil, fmt.Errorf("server %s is down: %w", t.src.cfg.Name, err))
+			t.settle(nil, nil, downFor(t.src.cfg.Name, err))
 		}
 		select {
 		case <-t.ctx.Done():

@@ -13,7 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	_ "modernc.org/sqlite" // registers "sqlite"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/spillway-mcp/spillway/contract"
 )
@@ -52,8 +53,25 @@ func Open(path string) (*Embedded, error) {
 	if err := ownerOnly(path); err != nil {
 		return nil, err
 	}
+	// Changing to the log, and reading it back after a kill, take a lock that
+	// SQLite does not wait for, whatever the busy timeout; another process may
+	// be at the same point.
+	for deadline := time.Now().Add(busyTimeout); ; time.Sleep(5 * time.Millisecond) {
+		j, err := openOnce(path)
+		if err == nil || !isBusy(err) || time.Now().After(deadline) {
+			return j, err
+		}
+	}
+}
+
+func isBusy(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY
+}
+
+func openOnce(path string) (*Embedded, error) {
 	fail := func(err error) (*Embedded, error) { return nil, fmt.Errorf("journal %s: %w", path, err) }
-	write, err := open(path, "immediate")
+	write, err := open(path, "immediate", "journal_mode(WAL)")
 	if err != nil {
 		return fail(err)
 	}
@@ -92,10 +110,14 @@ func Open(path string) (*Embedded, error) {
 	return j, nil
 }
 
-func open(path, lock string) (*sql.DB, error) {
+// open prepares a handle whose connections run pragmas first. The log is set by
+// the one that writes: the file remembers it.
+func open(path, lock string, pragmas ...string) (*sql.DB, error) {
 	q := url.Values{"_txlock": {lock}}
 	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()))
-	q.Add("_pragma", "journal_mode(WAL)")
+	for _, p := range pragmas {
+		q.Add("_pragma", p)
+	}
 	q.Add("_pragma", "synchronous(FULL)")
 	return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: q.Encode()}).String())
 }

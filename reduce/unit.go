@@ -2,6 +2,7 @@ package reduce
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 )
@@ -264,6 +265,9 @@ func (r *Reducer) rowSets(v jsontape.Value) []*rowSet {
 		if it.Value().Kind() == jsontape.Array {
 			sets = append(sets, newRowSet(it.Key().Str(), it.Value()))
 		}
+	}
+	if full := slices.DeleteFunc(slices.Clone(sets), func(r *rowSet) bool { return r.total == 0 }); len(full) > 0 {
+		sets = full // an empty list beside the rows is nothing to count
 	}
 	if len(sets) == 1 {
 		sets[0].name = ""

@@ -71,7 +71,8 @@ func (w *Writer) open() error {
 }
 
 // endsInLine reports whether the file's last byte is not a line end: a process
-// before us was stopped, or its disk was full, within a line.
+// before us was stopped, or its disk was full, within a line. One that is just
+// writing can be seen half done; it is given a moment to end its line.
 func endsInLine(path string) (bool, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,13 +81,18 @@ func endsInLine(path string) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return false, err
+	for range 5 {
+		info, err := f.Stat()
+		if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+			return false, err
+		}
+		var last [1]byte
+		if _, err = f.ReadAt(last[:], info.Size()-1); err != nil || last[0] == '\n' {
+			return false, err
+		}
+		time.Sleep(2 * time.Millisecond)
 	}
-	var last [1]byte
-	_, err = f.ReadAt(last[:], info.Size()-1)
-	return last[0] != '\n', err
+	return true, nil
 }
 
 // Write appends the line. It sets a zero TS to now; l is not kept. A line that

@@ -1,6 +1,7 @@
 package reduce
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/spillway-mcp/spillway/internal/jmespath"
@@ -203,10 +204,12 @@ func droppedNames(rows []jsontape.Value, used map[string]bool, keeps func(jsonta
 	var names []string
 	seen := make(map[string]bool)
 	var buf []byte
+	var last jsontape.Value
 	for _, row := range rows {
-		if row.Kind() != jsontape.Object {
+		if row.Kind() != jsontape.Object || sameKeys(row, last) {
 			continue
 		}
+		last = row
 		for it := row.Iter(); it.Next(); {
 			key := it.Key()
 			b := key.StrBytes(buf)
@@ -218,6 +221,21 @@ func droppedNames(rows []jsontape.Value, used map[string]bool, keeps func(jsonta
 		}
 	}
 	return names
+}
+
+// sameKeys reports two objects with the same keys in the same order, as the
+// rows of a list usually have.
+func sameKeys(a, b jsontape.Value) bool {
+	if !b.Exists() || a.Len() != b.Len() {
+		return false
+	}
+	x, y := a.Iter(), b.Iter()
+	for x.Next() && y.Next() {
+		if !bytes.Equal(x.Key().Raw(), y.Key().Raw()) {
+			return false
+		}
+	}
+	return true
 }
 
 // listOf writes names as words: "a", "a and b", "a, b and c".

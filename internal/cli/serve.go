@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -171,6 +172,9 @@ func runServe(ctx context.Context, s streams, o serveOptions) error {
 	if o.listen != "" {
 		addr = o.listen
 	}
+	if err := checkForward(c); err != nil {
+		return err
+	}
 	if err := checkListen(c, addr); err != nil {
 		return err
 	}
@@ -243,6 +247,17 @@ func runServe(ctx context.Context, s streams, o serveOptions) error {
 		return err
 	}
 	return runEnd(ctx, nil)
+}
+
+// checkForward refuses to pass the callers' tokens on to a server (K66).
+func checkForward(c *config.Config) error {
+	for _, name := range c.ServerNames() {
+		srv, _ := c.Server(name) // variables that it lacks are told where it starts
+		if !c.Serve.NoAuth && slices.Contains(srv.ForwardHeaders, "Authorization") {
+			return usageError("server %q forwards Authorization, which holds the caller's Spillway token; give the server a header of its own under headers", name)
+		}
+	}
+	return nil
 }
 
 // checkListen refuses addresses on which others could do what only callers may.

@@ -83,8 +83,8 @@ func (c *Command) Count(text []byte) int {
 	}
 	n, err := c.ask(text)
 	if err != nil {
+		c.stop() // what it said last has arrived once it has ended
 		c.err = fmt.Errorf("estimator %s: %w%s", c.Name(), err, c.talk.said())
-		c.stop()
 		return 0
 	}
 	if len(c.known) < maxKnown {

@@ -26,7 +26,7 @@ func Broken() []Breaker {
 
 // Wrap returns the broken adapter.
 func (b Breaker) Wrap(a Adapter) Adapter {
-	return brokenAdapter{a, b, &memory{procs: map[string]Process{}, params: map[string]rawJSON{}, receipts: map[string]Answer{}, busy: map[string]int{}}}
+	return brokenAdapter{a, b, &memory{procs: map[string]Process{}, params: map[string]rawJSON{}, receipts: map[string]Answer{}, busy: map[string]int{}, met: map[string]chan struct{}{}}}
 }
 
 type brokenAdapter struct {
@@ -42,6 +42,7 @@ type memory struct {
 	params   map[string]rawJSON
 	receipts map[string]Answer
 	busy     map[string]int
+	met      map[string]chan struct{} // by key: tells the first caller that a second has come
 	n        int
 }
 

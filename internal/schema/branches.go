@@ -40,7 +40,7 @@ func (w *writer) cutBranches(opt Options) [][]byte {
 		reach = w.text()
 	}
 	var bs [][]byte
-	if reach != declaredText && (w.object || w.whole.Object != nil) {
+	if reach == noText && !w.noted && (w.object || w.whole.Object != nil) {
 		bs = append(bs, w.root(w.doc.Value(), cut, 0))
 	}
 	if opt.Keep != nil {
@@ -49,27 +49,39 @@ func (w *writer) cutBranches(opt Options) [][]byte {
 	if b := w.otherRoot(); b != nil {
 		bs = append(bs, b)
 	}
-	switch {
-	case reach != noText:
-		bs = append(bs, w.root(jsontape.Value{}, cut, 0)) // whatever the JSON in the string holds
-	case opt.MaxBytes:
-		bs = append(bs, w.summary())
+	if reach != noText || opt.MaxBytes {
+		bs = append(bs, w.open())
 	}
 	return bs
 }
 
-// summary writes the structural summary: small scalars that are never cut, in
-// the objects that dotted paths find them in, and nothing else but the note and
-// the summary itself (RED-12).
-func (w *writer) summary() []byte {
+// open writes what stands for an object that no schema tells of: what JSON in a
+// string held, and the structural summary (RED-12), with protected scalars from
+// anywhere in the payload. A model pays for each listed byte, so no more is said.
+func (w *writer) open() []byte {
 	var s assembly
 	if !w.object {
 		s.set("type", []byte(`"object"`))
 	}
 	s.set("required", []byte("["+noteKey+"]"))
-	s.set("properties", []byte("{"+noteField+`,"summary":{}}`))
-	s.set("additionalProperties", []byte(`{"type":["string","number","boolean","null","object"]}`))
 	return s.bytes()
+}
+
+// takesNote reports whether UPSTREAM admits every cut of what it admits, once it
+// names the note among its properties. CUT would only say all of it again.
+func (w *writer) takesNote() bool {
+	root := w.doc.Value()
+	if root.Kind() != jsontape.Object || !root.Get("type").Is("object") || !w.isClean(root) {
+		return false
+	}
+	for it := root.Iter(); it.Next(); {
+		switch it.Key().Str() {
+		case "$ref", "allOf", "anyOf", "patternProperties", "propertyNames", "maxProperties", "dependentRequired":
+			return false // each speaks of the note, too
+		}
+	}
+	properties := root.Get("properties")
+	return properties.Kind() == jsontape.Object && !properties.Get(noteName).Exists() && !requires(root.Get("required"), noteName)
 }
 
 // text looks for strings among the members of the root.

@@ -154,7 +154,7 @@ func (w *writer) cleanKeyword(in jsontape.Value, keyword string, value jsontape.
 	switch keyword {
 	case "type", "nullable", "required", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 		"maxItems", "minProperties", "maxProperties", "propertyNames", "dependentRequired",
-		"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment":
+		"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "$schema":
 		return true
 	case "const":
 		return w.untouched(value)

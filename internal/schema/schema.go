@@ -6,6 +6,7 @@ package schema
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/spillway-mcp/spillway/internal/jmespath"
 	"github.com/spillway-mcp/spillway/internal/jsontape"
@@ -57,14 +58,15 @@ const (
 // through one of the rules (a tool can have several, chosen by the arguments).
 // Its form is
 //
-//	{"type": "object", "anyOf": [UPSTREAM, CUT, KEPT…, SUMMARY, ENVELOPE, PROBE]}
+//	{"type": "object", "anyOf": [UPSTREAM, CUT, KEPT…, OPEN, ENVELOPE, PROBE]}
 //
 // where UPSTREAM is the upstream's schema, with the references rebased and
 // the definitions hoisted; CUT, which requires _spillway, is the same relaxed
-// by what a cut can break; KEPT is what can be inferred of the projection; and
-// SUMMARY stands for the structural summary of a payload that does not fit.
-// ENVELOPE, which requires status_code, and PROBE, which requires data_size, are
-// there for writes and heavy tools.
+// by what a cut can break, and is left out where a cut can break nothing:
+// UPSTREAM then has _spillway among its properties; KEPT is what can be inferred
+// of the projection; and OPEN stands for the summary of a payload that does not
+// fit, and for JSON in a string. ENVELOPE, which requires status_code, and PROBE,
+// which requires data_size, are there for writes and heavy tools.
 //
 // It returns nil where upstream is no schema (absent, or neither an object
 // nor a boolean), and upstream's own bytes where no rule changes
@@ -103,6 +105,7 @@ type writer struct {
 	modern bool
 	object bool              // the upstream's root is an object in any case
 	whole  jmespath.Inferred // the upstream's root
+	noted  bool              // UPSTREAM takes the note, so that no CUT is needed
 	strip  bool              // data strings may be replaced, whatever their length
 
 	targets map[*byte]bool // what references of UPSTREAM lead to
@@ -138,6 +141,7 @@ func (w *writer) list(opts []Options) ([]byte, bool) {
 	if len(root.Raw()) > maxSchema || deeper(root, maxDepth) {
 		return nil, false
 	}
+	w.noted = slices.ContainsFunc(opts, cuts) && w.takesNote()
 	first, ok := w.upstream()
 	if !ok {
 		return nil, false

@@ -116,8 +116,24 @@ func (w *writer) copySchema(dst []byte, v jsontape.Value, root bool) []byte {
 		}
 		dst = append(key.AppendCompact(dst), ':')
 		dst = w.copyKeyword(dst, name, value)
+		if root && w.noted && name == "properties" {
+			dst = w.addNote(dst, value)
+		}
 	}
 	return append(dst, '}')
+}
+
+// addNote adds the note to the properties that were just written. An upstream
+// that leaves its root open may send anything under that name.
+func (w *writer) addNote(dst []byte, properties jsontape.Value) []byte {
+	dst = dst[:len(dst)-1]
+	if properties.Len() > 0 {
+		dst = append(dst, ',')
+	}
+	if w.doc.Value().Get("additionalProperties").Kind() == jsontape.False {
+		return append(append(dst, noteField...), '}')
+	}
+	return append(dst, noteKey+":{}}"...)
 }
 
 func (w *writer) copyKeyword(dst []byte, keyword string, value jsontape.Value) []byte {

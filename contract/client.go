@@ -91,6 +91,9 @@ type Call struct {
 	Wait time.Duration
 	// Announce is told the operation id before anything is submitted (A03).
 	Announce func(operationID string)
+	// Claimed is told once a claim of this call is durable, and before anything
+	// is submitted: from there on Get knows the operation.
+	Claimed func()
 	// Progress is told after each page of a read.
 	Progress func(Progress)
 }

@@ -125,10 +125,17 @@ func (m *mutation) claimAndRun(ctx context.Context) (*Receipt, error) {
 		return m.c.refuse(m.def, m.id.Key, m.c.journalDown(err))
 	}
 	if ok {
+		m.tellClaimed()
 		return m.run(ctx, unit, claimed)
 	}
 	m.rec = existing
 	return m.again(ctx)
+}
+
+func (m *mutation) tellClaimed() {
+	if m.call.Claimed != nil {
+		m.call.Claimed()
+	}
 }
 
 func errNoItems() *Error {
@@ -178,6 +185,7 @@ func (m *mutation) again(ctx context.Context) (*Receipt, error) {
 		unit, err := m.reclaim(ctx)
 		switch {
 		case err == nil && unit != nil:
+			m.tellClaimed()
 			return m.run(ctx, unit, claimed)
 		case err == nil:
 			return m.c.receipt(m.def, m.rec, true)

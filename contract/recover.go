@@ -172,7 +172,8 @@ func (m *mutation) ask(ctx context.Context) (r *Receipt, rerr error, again bool)
 		}
 		m.c.opt.Log.Info("reconciled", "operation", m.in.Operation, "operationId", m.id.Key, "state", m.rec.State)
 	}
-	r, rerr = m.c.receipt(m.def, m.rec, true)
+	// The upstream was asked: what comes of it is no replay, the first time.
+	r, rerr = m.c.receipt(m.def, m.rec, false)
 	if r.Outcome == Unknown {
 		r.Reason, r.Message = reason, message
 		if reason == ReasonNotSettled {
@@ -239,7 +240,7 @@ func (c *Client) resolve(ctx context.Context, ref Ref, res Resolution) (*Receipt
 		switch err := c.opt.Store.Update(ctx, rec); {
 		case err == nil:
 			c.opt.Log.Info("resolved", "operation", rec.Operation, "operationId", rec.Key, "who", res.Who, "state", rec.State)
-			return c.receipt(def, rec, true)
+			return c.receipt(def, rec, false)
 		case !errors.Is(err, ErrStaleRecord):
 			return c.refuseRead(def, ref.Key, err)
 		}

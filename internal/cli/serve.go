@@ -219,10 +219,15 @@ func runServe(ctx context.Context, s streams, o serveOptions) error {
 	mux := http.NewServeMux()
 	mux.Handle(endpoint, mcp)
 	mux.Handle(oldEndpoint, mcp.HTTPSSE())
-	g.Observe(mux, func() (int, int, int) { n := mcp.Counts(); return n.Sessions, n.Streams, n.Calls })
+	var admit func(http.ResponseWriter, *http.Request) bool
+	if !config.Loopback(addr) || c.Serve.Insecure {
+		admit = mcp.Admit
+	}
+	g.Observe(mux, func() (int, int, int) { n := mcp.Counts(); return n.Sessions, n.Streams, n.Calls }, admit)
 	reloaded := reload(watching, c, o.files, g, log)
 
 	web := server.NewHTTPServer(mux)
+	web.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug) // mostly handshakes that strangers break off
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(listener) }()
 	log.Info("serving", "url", scheme(c)+"://"+listener.Addr().String()+endpoint, "servers", len(parts.opt.Servers))

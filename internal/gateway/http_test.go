@@ -61,7 +61,7 @@ func newSite(t testing.TB, ruleText string, fakes map[string]*fake, servers ...c
 	s.mcp = server.New(s.g, server.Options{Auth: byHeader{}, MaxCalls: 1000, Log: opt.Log})
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", s.mcp)
-	s.g.Observe(mux, func() (int, int, int) { c := s.mcp.Counts(); return c.Sessions, c.Streams, c.Calls })
+	s.g.Observe(mux, func() (int, int, int) { c := s.mcp.Counts(); return c.Sessions, c.Streams, c.Calls }, nil)
 	s.web = httptest.NewServer(mux)
 	s.web.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = 300
 	t.Cleanup(s.close)

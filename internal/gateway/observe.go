@@ -46,19 +46,33 @@ func (g *Gateway) Status() []Status {
 
 // Observe adds what operators look at to mux: /healthz, /readyz and /metrics.
 // counts returns the sessions, streams and calls that are open at the edge.
-func (g *Gateway) Observe(mux *http.ServeMux, counts func() (sessions, streams, calls int)) {
+// admit, if any, says who may see the servers' names; where it returns false it
+// has answered. Whether the process is there and ready is told to everybody: what
+// looks after processes has no token.
+func (g *Gateway) Observe(mux *http.ServeMux, counts func() (sessions, streams, calls int), admit func(http.ResponseWriter, *http.Request) bool) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "ok")
 	})
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		all := g.Status()
+		said := map[string]any{"servers": all}
+		if admit != nil {
+			if r.Header.Get("Authorization") == "" {
+				said = map[string]any{}
+			} else if !admit(w, r) {
+				return
+			}
+		}
 		w.Header().Set("Content-Type", "application/json")
 		if !slices.ContainsFunc(all, func(s Status) bool { return s.State == "up" || s.State == "on demand" }) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"servers": all})
+		_ = json.NewEncoder(w).Encode(said)
 	})
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		if admit != nil && !admit(w, r) {
+			return
+		}
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		var b strings.Builder
 		g.writeMetrics(&b, counts)

@@ -21,6 +21,14 @@ const (
 	CodeSession = -31014 // no such session
 )
 
+// Admit checks a request for something else on the same address as it checks
+// the MCP endpoint's: host, origin and token. Where it returns false it has
+// answered.
+func (s *Server) Admit(w http.ResponseWriter, r *http.Request) bool {
+	_, ok := s.admit(w, r)
+	return ok
+}
+
 // admit checks who asks, and from where a browser was sent.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) (caller string, ok bool) {
 	local := false

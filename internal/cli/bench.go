@@ -22,13 +22,13 @@ type benchOptions struct {
 func newBench(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "bench",
-		Short:   "Measure the engines on this machine",
-		Long:    "Measure the engines on this machine, each against the obvious way to do the same\nwork, both sides in one run.",
+		Short:   "Measure Spillway on this machine",
+		Long:    "Measure the engines on this machine, each against the obvious way to do the same\nwork, and what a call through the gateway takes. All sides run in one run.",
 		GroupID: groupRest,
 		Args:    cobra.ArbitraryArgs,
 		RunE:    needCommand,
 	}
-	cmd.AddCommand(newBenchReduce(s), newBenchWrites(s), newBenchPeak(s))
+	cmd.AddCommand(newBenchReduce(s), newBenchWrites(s), newBenchGateway(s), newBenchUpstream(s), newBenchPeak(s), newBenchHop(s))
 	return cmd
 }
 

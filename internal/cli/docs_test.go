@@ -65,7 +65,7 @@ func TestJSONFieldsAreDocumented(t *testing.T) {
 		}
 	}
 	for _, v := range []any{
-		dryRun{}, checked{}, explained{}, stashEntry{}, stash.GCReport{}, ledger.Report{}, ledger.Line{}, benchReport{}, writesReport{}, build{},
+		dryRun{}, checked{}, explained{}, stashEntry{}, stash.GCReport{}, ledger.Report{}, ledger.Line{}, benchReport{}, writesReport{}, gatewayReport{}, build{},
 		contract.Receipt{}, contract.Preview{}, opListed{}, opRecord{}, opSwept{}, reports.Report{},
 		replay.Report{}, record.Header{}, record.Env{}, record.Sizes{}, record.Cut{},
 	} {

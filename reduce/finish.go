@@ -149,7 +149,7 @@ func (j *job) splice(outer string, changed bool, o *Outcome) []byte {
 	sort.Slice(edits, func(a, b int) bool { return edits[a].from < edits[b].from })
 	size := len(src)
 	for _, e := range edits {
-		size += len(e.text)
+		size += len(e.text) - (e.to - e.from)
 	}
 	out := make([]byte, 0, size)
 	at := 0

@@ -94,9 +94,11 @@ func (c *jsonCut) capRows(n int) {
 // fit cuts until the value, with the note that note makes for the state it is
 // in, takes at most limit bytes, and returns it (RED-12).
 func (c *jsonCut) fit(limit int, note func() string) []byte {
-	out := c.render(note)
-	if limit <= 0 || len(out) <= limit {
-		return out
+	if limit <= 0 || c.rowBytes(limit) <= limit {
+		out := c.render(note)
+		if limit <= 0 || len(out) <= limit {
+			return out
+		}
 	}
 	c.collectItems()
 	if out := c.fitWhole(limit, note); out != nil {
@@ -107,6 +109,20 @@ func (c *jsonCut) fit(limit int, note func() string) []byte {
 	}
 	c.summary = true
 	return c.renderSummary(limit, note)
+}
+
+// rowBytes is what the rows take before anything is shortened in them, without
+// what stands around them; past limit it is not counted further.
+func (c *jsonCut) rowBytes(limit int) int {
+	n := 0
+	for _, r := range c.rows {
+		for _, e := range r.elems[:r.shown] {
+			if n += e.CompactLen(); n > limit {
+				return n
+			}
+		}
+	}
+	return n
 }
 
 // collectItems lists what can be shortened, with sizes.
@@ -202,7 +218,8 @@ func (c *jsonCut) fitWhole(limit int, note func() string) []byte {
 
 // fitPrefix gives each big item the bounds that bring it under a quarter of
 // the limit, then keeps the longest prefix of at least one row that fits,
-// several arrays sharing one count.
+// several arrays sharing one count. Rows behind those that can fit are left
+// alone: trying bounds on all rows of a long list would cost more than all else.
 func (c *jsonCut) fitPrefix(limit int, note func() string) []byte {
 	var scratch []byte
 	squeeze := func(it *item, to int) {
@@ -216,7 +233,9 @@ func (c *jsonCut) fitPrefix(limit int, note func() string) []byte {
 			}
 		}
 	}
-	c.inForce(func(it *item) { squeeze(it, limit/4) })
+	for i := c.beside; i < len(c.items); i++ {
+		squeeze(&c.items[i], limit/4)
+	}
 	most := 0
 	for _, r := range c.rows {
 		most = max(most, r.shown)
@@ -224,6 +243,18 @@ func (c *jsonCut) fitPrefix(limit int, note func() string) []byte {
 	shown := make([]int, len(c.rows))
 	for i, r := range c.rows {
 		shown[i] = r.shown
+	}
+	// row squeezes the k-th row of every array and returns their bytes.
+	row := func(k int) int {
+		sum := 0
+		for i, r := range c.rows {
+			if k < shown[i] {
+				it := &c.items[r.items+k]
+				squeeze(it, limit/4)
+				sum += it.size + 1
+			}
+		}
+		return sum
 	}
 	at := func(n int) []byte {
 		for i, r := range c.rows {
@@ -238,8 +269,15 @@ func (c *jsonCut) fitPrefix(limit int, note func() string) []byte {
 	} else {
 		// What is outside the rows is the same for all counts but for the
 		// note; estimate with sums, then settle by rendering.
-		base := len(at(1)) - c.rowBytes(1)
-		n := sort.Search(most, func(k int) bool { return base+c.rowBytesAt(shown, k+1) > limit })
+		first := row(0)
+		base := len(at(1)) - first
+		n, sum := 0, first
+		for base+sum <= limit {
+			if n++; n == most {
+				break
+			}
+			sum += row(n)
+		}
 		for n = min(n+1, most); n >= 1; n-- {
 			if out := at(n); len(out) <= limit {
 				return out
@@ -255,25 +293,6 @@ func (c *jsonCut) fitPrefix(limit int, note func() string) []byte {
 		}
 	}
 	return nil
-}
-
-func (c *jsonCut) rowBytes(n int) int {
-	shown := make([]int, len(c.rows))
-	for i, r := range c.rows {
-		shown[i] = r.shown
-	}
-	return c.rowBytesAt(shown, n)
-}
-
-// rowBytesAt estimates the bytes of min(shown, n) rows of every array.
-func (c *jsonCut) rowBytesAt(shown []int, n int) int {
-	sum := 0
-	for i, r := range c.rows {
-		for k := range min(shown[i], n) {
-			sum += c.items[r.items+k].size + 1
-		}
-	}
-	return sum
 }
 
 // render writes the value with its note first. The note is made after the

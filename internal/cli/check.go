@@ -33,7 +33,8 @@ Nothing is started. Of a mutation it says what leaving out a classification or
 a reconcile means.
 
 With --live the server is started too, by COMMAND or by its entry in the
-configuration (--server), and its tools are listed, not called: which rules
+configuration (--server), or reached by the url there, and its tools are listed,
+not called: which rules
 match none of them, which keep can yield nothing but null under the schema that
 a tool declares.
 
@@ -104,11 +105,7 @@ func runCheck(ctx context.Context, s streams, o checkOptions, files, command []s
 		return err
 	}
 	if o.live && len(c.Problems) == 0 {
-		start, err := serverCommand(config, o.server, command)
-		if err != nil {
-			return err
-		}
-		if c.Live, err = checkLive(ctx, s, c.set, o.server, start); err != nil {
+		if c.Live, err = c.live(ctx, s, config, o.server, command); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spillway-mcp/spillway/internal/client"
+	"github.com/spillway-mcp/spillway/internal/config"
 	"github.com/spillway-mcp/spillway/internal/jmespath"
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/rules"
@@ -46,9 +47,30 @@ const (
 	ownToken   = "own_token"
 )
 
-func checkLive(ctx context.Context, s streams, set *rules.Set, server string, start upstream.Command) (*live, error) {
+// live compares the rules with the tools of a server: of the command given, else of its entry in the configuration.
+func (c *checked) live(ctx context.Context, s streams, cfg *config.Config, server string, command []string) (*live, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, liveTimeout, fmt.Errorf("after %s", liveTimeout))
 	defer cancel()
+	if len(command) == 0 && hasURL(cfg, server) {
+		conn, err := serverStarter(cfg, s)(ctx, server)
+		if err != nil {
+			return nil, err
+		}
+		defer conn.Close()
+		tools, err := client.Tools(ctx, conn)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", server, err)
+		}
+		return compareLive(c.set, server, server, tools)
+	}
+	start, err := serverCommand(cfg, server, command)
+	if err != nil {
+		return nil, err
+	}
+	return checkLive(ctx, s, c.set, server, start)
+}
+
+func checkLive(ctx context.Context, s streams, set *rules.Set, server string, start upstream.Command) (*live, error) {
 	child, err := startServer(start, s.Err)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +37,7 @@ each result is held to 20,000 bytes. A rules file that changes is picked up;
 one that breaks is reported on stderr, and the last good rules stay.
 
 Rules belong to a server's name: that of --server, else the one the server
-gives itself. With --server alone, the command is that of its entry in the
+gives itself. With --server alone, the command or url is that of its entry in the
 configuration. With neither, all servers of the configuration are presented to
 the client as one: see docs/gateway.md.
 
@@ -75,8 +76,8 @@ func runRun(ctx context.Context, s streams, o runOptions, command []string) erro
 	for _, warning := range c.Warnings {
 		log.Warn(warning.Error())
 	}
-	if len(command) == 0 && o.server == "" && len(c.ServerNames()) > 0 {
-		return runMany(ctx, s, c, log)
+	if len(command) == 0 && (o.server == "" && len(c.ServerNames()) > 0 || hasURL(c, o.server)) {
+		return runMany(ctx, s, c, o.server, log)
 	}
 	start, err := serverCommand(c, o.server, command)
 	if err != nil {
@@ -131,8 +132,14 @@ func runRun(ctx context.Context, s streams, o runOptions, command []string) erro
 	return runEnd(ctx, proxy.Serve(ctx, opt))
 }
 
-// runMany presents all servers of the configuration to the client as one.
-func runMany(ctx context.Context, s streams, c *config.Config, log *slog.Logger) error {
+// hasURL reports whether a server of the configuration is reached by HTTP.
+func hasURL(c *config.Config, server string) bool {
+	s, err := c.Server(server)
+	return err == nil && s.URL != ""
+}
+
+// runMany presents all servers of the configuration, or the one named, to the client as one.
+func runMany(ctx context.Context, s streams, c *config.Config, only string, log *slog.Logger) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	watcher, err := c.WatchRules(watching, log)
@@ -144,6 +151,9 @@ func runMany(ctx context.Context, s streams, c *config.Config, log *slog.Logger)
 		return err
 	}
 	defer parts.close()
+	if only != "" {
+		parts.opt.Servers = slices.DeleteFunc(parts.opt.Servers, func(srv config.Server) bool { return srv.Name != only })
+	}
 	g, err := gateway.New(parts.opt)
 	if err != nil {
 		return err

@@ -49,8 +49,16 @@ type Tool struct {
 	} `json:"annotations"`
 }
 
-// Tools lists every tool, all pages. A cursor that was given before ends it with an error (K41).
-func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
+// Tools lists every tool: see [Tools].
+func (c *Client) Tools(ctx context.Context) ([]Tool, error) { return Tools(ctx, c) }
+
+// Doer is a connection to a server after its handshake.
+type Doer interface {
+	Do(ctx context.Context, method string, params any) (json.RawMessage, error)
+}
+
+// Tools lists every tool of a server, all pages. A cursor that was given before ends it with an error (K41).
+func Tools(ctx context.Context, c Doer) ([]Tool, error) {
 	var all []Tool
 	seen := map[string]bool{}
 	var params map[string]any

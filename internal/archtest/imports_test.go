@@ -13,8 +13,8 @@ const module = "github.com/spillway-mcp/spillway"
 // package imports packages of layers below its own and its own family, and
 // nothing else of the module; its tests may import what they like.
 var layers = [][]string{
-	{"internal/jsontape", "internal/wire", "internal/tokens", "internal/needle", "internal/upstream/reap", "internal/archtest", "internal/peertest", "internal/conformance"},
-	{"internal/schema/schemadoc", "internal/yamlpos", "internal/ledger", "internal/stash", "internal/upstream", "internal/fixture", "internal/era", "internal/client", "internal/httpmcp"},
+	{"internal/jsontape", "internal/wire", "internal/tokens", "internal/needle", "internal/upstream/reap", "internal/archtest", "internal/peertest", "internal/officialsuite", "internal/conformance"},
+	{"internal/schema/schemadoc", "internal/yamlpos", "internal/ledger", "internal/stash", "internal/upstream", "internal/fixture", "internal/githubfake", "internal/era", "internal/client", "internal/httpmcp"},
 	{"internal/jmespath", "internal/access"},
 	{"internal/schema", "internal/record", "reduce", "contract"},
 	{"internal/schema/schematest", "internal/rules", "internal/journal", "contract/contracttest"},

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // TestMainServer lets the test binary be the demo's server: see serving.
@@ -62,6 +64,7 @@ type served struct {
 	stop   context.CancelCauseFunc
 	status chan int
 	config string
+	client *http.Client
 }
 
 func serving(t *testing.T, config string, args ...string) *served {
@@ -74,7 +77,7 @@ func serving(t *testing.T, config string, args ...string) *served {
 	t.Setenv("XDG_STATE_HOME", dir)
 	t.Setenv("XDG_CONFIG_HOME", dir)
 	t.Setenv("GORACE", "atexit_sleep_ms=0")
-	s := &served{t: t, status: make(chan int, 1), config: filepath.Join(dir, "spillway.yaml")}
+	s := &served{t: t, status: make(chan int, 1), client: http.DefaultClient, config: filepath.Join(dir, "spillway.yaml")}
 	s.write(strings.ReplaceAll(config, "DEMO", fmt.Sprintf(`{command: %q, env: {SPILLWAY_TEST_DEMO_SERVER: "1"}}`, self)))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s.stop = cancel
@@ -103,7 +106,7 @@ func (s *served) post(session, body string) (int, string, string) {
 	if session != "" {
 		r.Header.Set("Mcp-Session-Id", session)
 	}
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := s.client.Do(r)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -166,6 +169,76 @@ func TestServe(t *testing.T) {
 	if strings.Contains(string(ledger), s.token) || s.out.Len() > 0 {
 		t.Errorf("stdout %q, or the token in the ledger", s.out.String())
 	}
+}
+
+// A client's Authorization and Cookie are in nothing that is kept: not in the
+// log at its lowest level, the ledger, the stash or the record.
+func TestK66_NothingThatIsKeptHoldsACredential(t *testing.T) {
+	s := serving(t, `servers: {demo: DEMO}
+rules: {demo: {search_code: {keep: "items[*].path", max_rows: 2}}}
+ledger: {path: kept/ledger.jsonl}
+stash: {path: kept/stash}
+record: {path: kept/record}
+`, "--verbose")
+	s.token = s.err.find(t, `"Authorization": "Bearer ([^"]+)"`)
+	jar := &http.Transport{}
+	t.Cleanup(jar.CloseIdleConnections)
+	s.client = &http.Client{Transport: withHeader{jar, "Cookie", "session=chocolate-7731"}}
+	_, session, _ := s.post("", initialize)
+	s.post(session, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	if _, _, body := s.post(session, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"search_code","arguments":{"query":"x"}}}`); !strings.Contains(body, "Showing 2 of") {
+		t.Fatal(body)
+	}
+	s.stop(nil)
+	<-s.status
+	kept := map[string]string{"log": strings.Replace(s.err.String(), s.token, "", 1)} // where a new token is shown
+	err := filepath.WalkDir(filepath.Dir(s.config), func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if plain, zerr := zstdText(b); zerr == nil {
+			b = plain
+		}
+		kept[path] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var recorded bool
+	for path, text := range kept {
+		recorded = recorded || strings.Contains(path, "record") && strings.Contains(text, "search_code")
+		for _, secret := range []string{s.token, "chocolate-7731"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s holds %q", path, secret)
+			}
+		}
+	}
+	if !recorded {
+		t.Errorf("no record of the call among %d files", len(kept))
+	}
+}
+
+// withHeader adds a header to each request.
+type withHeader struct {
+	http.RoundTripper
+	name, value string
+}
+
+func (h withHeader) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set(h.name, h.value)
+	return h.RoundTripper.RoundTrip(r)
+}
+
+func zstdText(b []byte) ([]byte, error) {
+	r, err := zstd.NewReader(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return r.DecodeAll(b, nil)
 }
 
 // The servers of a changed configuration are there without a restart, and a

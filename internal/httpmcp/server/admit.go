@@ -43,6 +43,9 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (caller string, o
 		refuse(w, http.StatusForbidden, httpmcp.Errorf(CodeDenied, "the Origin header names an origin that is not accepted here"))
 		return "", false
 	}
+	if s.share(w, r) {
+		return "", false
+	}
 	if s.opt.Auth == nil {
 		return Anonymous, true
 	}

@@ -7,7 +7,6 @@ type booking struct {
 	reduced, failed   bool
 	envelope, verify  bool
 	overhead          int64
-	session           int32 // -1: none
 	text, structured  amount
 	textTok, strucTok amount
 	estimator         int // -1: no tokens
@@ -78,7 +77,7 @@ func book(r *record, estimator int) booking {
 	return b
 }
 
-func (g *group) add(b *booking) {
+func (g *group) add(b *booking, noSession bool) {
 	switch b.event {
 	case EventExpand:
 		if b.failed {
@@ -107,27 +106,16 @@ func (g *group) add(b *booking) {
 	g.text.add(b.text, b.textTok, b.estimator)
 	g.structured.add(b.structured, b.strucTok, b.estimator)
 	for _, f := range b.faults {
-		if g.faults == nil {
-			g.faults = make(map[string]int64)
-		}
-		if _, ok := g.faults[f]; !ok && len(g.faults) >= maxFaults {
-			f = "others"
-		}
-		g.faults[f]++
+		g.faults.add(f, 1)
 	}
-	if b.session < 0 {
+	if noSession {
 		g.noSession++
-		return
 	}
-	s := g.sessions[b.session]
-	if s == nil {
-		s = new(saved)
-		g.sessions[b.session] = s
-	}
-	s.in += b.text.in
-	s.net += b.text.net()
-	s.structIn += b.structured.in
-	s.structNet += b.structured.net()
+}
+
+// saved is what the line brings to its session.
+func (b *booking) saved() saved {
+	return saved{b.text.in, b.text.net(), b.structured.in, b.structured.net()}
 }
 
 func (v *view) add(a, tok amount, estimator int) {

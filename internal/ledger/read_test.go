@@ -1,10 +1,14 @@
 package ledger
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -68,6 +72,68 @@ func TestRED47_MemoryDoesNotGrowWithLines(t *testing.T) {
 	}
 }
 
+// TestRED47_SideBySide adds up a ledger of several blocks on one processor and on
+// four: the report has the same bytes, whoever read which line.
+func TestRED47_SideBySide(t *testing.T) {
+	var b bytes.Buffer
+	for i := range 12 {
+		for line := range strings.Lines(usual()) {
+			// More sessions and tools, and three estimators in changing order.
+			line = strings.Replace(line, `"session":"`, fmt.Sprintf(`"session":"%d-`, i%5), 1)
+			line = strings.Replace(line, `"estimator":"bytes/4"`, fmt.Sprintf(`"estimator":"e%d"`, (len(line)+i)%3), 1)
+			line = strings.Replace(line, `"faults":["paths missing"]`, fmt.Sprintf(`"faults":["fault %d","paths missing"]`, i*31%12), 1)
+			b.WriteString(line)
+		}
+		b.WriteString(strings.Repeat("y", maxLine-i) + "\nno line\n" + `{"event":"later"}` + "\n")
+	}
+	ledger := append(b.Bytes(), `{"event":"call`...)
+	read := func(processors int) string {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+		tally := NewTally()
+		if err := tally.Read(bytes.NewReader(ledger)); err != nil {
+			t.Fatal(err)
+		}
+		r := tally.Report()
+		addsUp(t, r)
+		data, err := json.Marshal([]any{r, tally.Sessions()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	want := read(1)
+	if !strings.Contains(want, `"torn":1,"unreadable":24,"unknown_event":12`) || !strings.Contains(want, `"fault 7":`) {
+		t.Fatalf("on one processor %s", want)
+	}
+	for range 5 {
+		if got := read(4); got != want {
+			t.Fatalf("on four processors\n%s\non one\n%s", got, want)
+		}
+	}
+}
+
+// TestRED47_FaultsInAnyOrder counts more faults than have a place, which lines
+// of another program may bring.
+func TestRED47_FaultsInAnyOrder(t *testing.T) {
+	var want map[string]int64
+	for seed := range uint64(20) {
+		order := rand.New(rand.NewPCG(seed, 1)).Perm(300)
+		var parts [3]faultCounts
+		for i, n := range order {
+			parts[i%3].add(fmt.Sprintf("fault %03d", n%100), 1)
+		}
+		parts[0].merge(&parts[1])
+		parts[2].merge(&parts[0])
+		got := parts[2].counts()
+		if want == nil {
+			want = got
+		}
+		if !maps.Equal(got, want) || len(got) != maxFaults+1 || got["fault 000"] != 3 || got["others"] != 3*(100-maxFaults) {
+			t.Fatalf("order %d: got %v, want %v", seed, got, want)
+		}
+	}
+}
+
 func TestRED47_ReadsWhatOthersWrite(t *testing.T) {
 	for line, want := range map[string]bool{
 		`{"event":"call"}`: true,
@@ -92,6 +158,38 @@ func TestRED47_ReadsWhatOthersWrite(t *testing.T) {
 		var r record
 		if got := r.scan([]byte(line)); got != want || got && string(r.event) != EventCall {
 			t.Errorf("%s: read %t as %q, want %t", line, got, r.event, want)
+		}
+	}
+}
+
+// TestRED47_KeysInAnyOrder reads a line with its keys in another order, twice, and
+// with keys between them.
+func TestRED47_KeysInAnyOrder(t *testing.T) {
+	l := full()
+	l.Asked, l.Reason = &Asked{By: AskedRows}, ReasonExpired
+	line := l.AppendJSON(nil)
+	var want record
+	if !want.scan(line) || want.bytesIn != l.BytesIn || string(want.reason) != ReasonExpired || string(want.faults) != `["paths missing"]` {
+		t.Fatalf("read %+v", want)
+	}
+	var members []string
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.Token()
+	for dec.More() {
+		key, _ := dec.Token()
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		members = append(members, fmt.Sprintf("%q:%s", key, value))
+	}
+	for seed := range uint64(100) {
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		rnd.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+		other := append([]string{`"new":[{"ts":1}]`, `"ms":7`}, members...)
+		var got record
+		if text := "{" + strings.Join(other, ",") + "}"; !got.scan([]byte(text)) || !reflect.DeepEqual(got, want) {
+			t.Fatalf("of %s read\n%+v, want\n%+v", text, got, want)
 		}
 	}
 }
@@ -131,46 +229,6 @@ func FuzzScan(f *testing.F) {
 				t.Errorf("%s of %q: %q, want %q", key, line, got, s)
 			}
 		}
-	})
-}
-
-// BenchmarkStats adds up a ledger with this package and with a line scanner and
-// encoding/json, which only sums.
-func BenchmarkStats(b *testing.B) {
-	ledger := []byte(strings.Repeat(usual(), 200))
-	lines := bytes.Count(ledger, []byte("\n"))
-	b.Run("spillway", func(b *testing.B) {
-		b.SetBytes(int64(len(ledger)))
-		b.ReportAllocs()
-		start := cpuTime()
-		for b.Loop() {
-			t := NewTally()
-			if err := t.Read(bytes.NewReader(ledger)); err != nil {
-				b.Fatal(err)
-			}
-			if r := t.Report(); r.Lines != int64(lines) || r.Skipped != (Skipped{}) {
-				b.Fatalf("%d lines, %+v", r.Lines, r.Skipped)
-			}
-		}
-		b.ReportMetric(float64(len(ledger))*float64(b.N)/1e6/(cpuTime()-start).Seconds(), "MB/cpu-s")
-	})
-	b.Run("bufio and encoding-json", func(b *testing.B) {
-		b.SetBytes(int64(len(ledger)))
-		b.ReportAllocs()
-		start := cpuTime()
-		for b.Loop() {
-			sum := make(map[string]int64)
-			s := bufio.NewScanner(bytes.NewReader(ledger))
-			for s.Scan() {
-				var l Line
-				if err := json.Unmarshal(s.Bytes(), &l); err != nil {
-					b.Fatal(err)
-				}
-				sum[l.Server+"/"+l.Tool] += l.BytesIn - l.BytesOut
-				sum[l.Session] += l.BytesIn - l.BytesOut
-			}
-		}
-		b.ReportMetric(float64(len(ledger))*float64(b.N)/1e6/(cpuTime()-start).Seconds(), "MB/cpu-s")
 	})
 }
 

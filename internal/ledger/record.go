@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math/bits"
+	"strings"
 )
 
 // A record is what the statistics take from a line. Its byte slices point into
@@ -24,87 +25,166 @@ type record struct {
 // No frame is near it.
 const maxFigure = 1 << 40
 
+// layout is the keys that the statistics know, in the order in which AppendJSON
+// writes them, as they stand before a value. What a reader meets next is nearly
+// always the next of them, so that is tried before the key is read.
+var layout = [...]string{
+	keyTS: `"ts":`, keyEvent: `"event":`, keyServer: `"server":`, keyTool: `"tool":`,
+	keyBytesIn: `"bytes_in":`, keyBytesOut: `"bytes_out":`, keyTokensIn: `"tokens_in":`, keyTokensOut: `"tokens_out":`,
+	keyEstimator: `"estimator":`, keyStructIn: `"structured_in":`, keyStructOut: `"structured_out":`,
+	keyStructTokensIn: `"structured_tokens_in":`, keyStructTokensOut: `"structured_tokens_out":`,
+	keyCut: `"cut":`, keyOverhead: `"overhead":`, keyStash: `"stash":`, keyOutcome: `"outcome":`, keySession: `"session":`,
+	keyCaller: `"caller":`, keyRule: `"rule":`, keyEra: `"era":`, keyMS: `"ms":`, keyArgs: `"args":`, keyRepeat: `"repeat":`,
+	keyFaults: `"faults":`, keyAsked: `"asked":`, keyReason: `"reason":`,
+}
+
+const (
+	keyTS = iota
+	keyEvent
+	keyServer
+	keyTool
+	keyBytesIn
+	keyBytesOut
+	keyTokensIn
+	keyTokensOut
+	keyEstimator
+	keyStructIn
+	keyStructOut
+	keyStructTokensIn
+	keyStructTokensOut
+	keyCut
+	keyOverhead
+	keyStash
+	keyOutcome
+	keySession
+	keyCaller
+	keyRule
+	keyEra
+	keyMS
+	keyArgs
+	keyRepeat
+	keyFaults
+	keyAsked
+	keyReason
+	keyOther // of a later version
+)
+
+// keyNames finds a key that does not stand where layout has it.
+var keyNames = func() map[string]int {
+	m := make(map[string]int, len(layout))
+	for k, name := range layout {
+		m[strings.Trim(name, `":`)] = k
+	}
+	return m
+}()
+
 // scan reads the line into r, in one pass over its bytes and without decoding
 // what it does not need. It reports false for what is not one whole JSON object
 // or has a known key of another type. Unknown keys may hold anything.
 func (r *record) scan(line []byte) bool {
 	*r = record{}
 	s := scanner{b: line}
-	ok := s.object(func(key []byte) bool {
-		switch string(key) {
-		case "ts":
-			return s.string(&r.ts)
-		case "event":
-			return s.string(&r.event)
-		case "server":
-			return s.string(&r.server)
-		case "tool":
-			return s.string(&r.tool)
-		case "outcome":
-			return s.string(&r.outcome)
-		case "estimator":
-			return s.string(&r.estimator)
-		case "session":
-			return s.string(&r.session)
-		case "repeat":
-			return s.string(&r.repeat)
-		case "bytes_in":
-			return s.figure(&r.bytesIn)
-		case "bytes_out":
-			return s.figure(&r.bytesOut)
-		case "tokens_in":
-			return s.figure(&r.tokensIn)
-		case "tokens_out":
-			return s.figure(&r.tokensOut)
-		case "structured_in":
-			return s.figure(&r.structIn)
-		case "structured_out":
-			return s.figure(&r.structOut)
-		case "structured_tokens_in":
-			return s.figure(&r.structTokensIn)
-		case "structured_tokens_out":
-			return s.figure(&r.structTokensOut)
-		case "overhead":
-			return s.figure(&r.overhead)
-		case "stash":
-			if !s.string(&r.ref) {
+	if !s.byte('{') {
+		return false
+	}
+	if !s.byte('}') {
+		for next := 0; ; next++ {
+			if !s.key(&next) || !r.value(&s, next) {
 				return false
 			}
-			r.stash = len(r.ref) > 0
-			return true
-		case "rule":
-			return s.string(&r.rule)
-		case "reason":
-			return s.string(&r.reason)
-		case "asked":
-			from := s.i
-			if !s.skip() {
+			if s.byte(',') {
+				continue
+			}
+			if !s.byte('}') {
 				return false
 			}
-			r.asked = s.b[from:s.i]
-			return true
-		case "cut":
-			r.cut = false
-			return s.object(func([]byte) bool {
-				var n int64
-				if !s.figure(&n) {
-					return false
-				}
-				r.cut = r.cut || n > 0
-				return true
-			})
-		case "faults":
-			from := s.i
-			if !s.skip() {
-				return false
-			}
-			r.faults = s.b[from:s.i]
+			break
+		}
+	}
+	s.space()
+	return s.i == len(s.b)
+}
+
+// key reads a key and its colon, and sets k, which is the key that layout has
+// here, to the one it is. Keys that may be left out are why more than one is
+// tried.
+func (s *scanner) key(k *int) bool {
+	for try := *k; try < len(layout); try++ {
+		if name := layout[try]; len(s.b)-s.i >= len(name) && string(s.b[s.i:s.i+len(name)]) == name {
+			s.i += len(name)
+			*k = try
 			return true
 		}
-		return s.skip()
-	})
+		if try < keyArgs {
+			break
+		}
+	}
+	var name []byte
+	if !s.string(&name) || !s.byte(':') {
+		return false
+	}
 	s.space()
-	return ok && s.i == len(s.b)
+	known, ok := keyNames[string(name)]
+	if !ok {
+		known = keyOther
+	}
+	*k = known
+	return true
+}
+
+// value reads the value of key k into r.
+func (r *record) value(s *scanner, k int) bool {
+	switch k {
+	case keyTS:
+		return s.string(&r.ts)
+	case keyEvent:
+		return s.string(&r.event)
+	case keyServer:
+		return s.string(&r.server)
+	case keyTool:
+		return s.string(&r.tool)
+	case keyBytesIn:
+		return s.figure(&r.bytesIn)
+	case keyBytesOut:
+		return s.figure(&r.bytesOut)
+	case keyTokensIn:
+		return s.figure(&r.tokensIn)
+	case keyTokensOut:
+		return s.figure(&r.tokensOut)
+	case keyEstimator:
+		return s.string(&r.estimator)
+	case keyStructIn:
+		return s.figure(&r.structIn)
+	case keyStructOut:
+		return s.figure(&r.structOut)
+	case keyStructTokensIn:
+		return s.figure(&r.structTokensIn)
+	case keyStructTokensOut:
+		return s.figure(&r.structTokensOut)
+	case keyCut:
+		return s.counts(&r.cut)
+	case keyOverhead:
+		return s.figure(&r.overhead)
+	case keyStash:
+		ok := s.string(&r.ref)
+		r.stash = len(r.ref) > 0
+		return ok
+	case keyOutcome:
+		return s.string(&r.outcome)
+	case keySession:
+		return s.string(&r.session)
+	case keyRule:
+		return s.string(&r.rule)
+	case keyRepeat:
+		return s.string(&r.repeat)
+	case keyReason:
+		return s.string(&r.reason)
+	case keyFaults:
+		return s.raw(&r.faults)
+	case keyAsked:
+		return s.raw(&r.asked)
+	}
+	return s.skip()
 }
 
 // faultNames returns the line's faults; what is not a list of strings has none.
@@ -139,8 +219,9 @@ func (s *scanner) byte(c byte) bool {
 	return false
 }
 
-// object calls member with each key, standing before its value.
-func (s *scanner) object(member func(key []byte) bool) bool {
+// counts reads an object of figures, and tells whether one of them is over 0.
+func (s *scanner) counts(any *bool) bool {
+	*any = false
 	if !s.byte('{') {
 		return false
 	}
@@ -149,18 +230,25 @@ func (s *scanner) object(member func(key []byte) bool) bool {
 	}
 	for {
 		var key []byte
-		if !s.string(&key) || !s.byte(':') {
+		var n int64
+		if !s.string(&key) || !s.byte(':') || !s.figure(&n) {
 			return false
 		}
-		s.space()
-		if !member(key) {
-			return false
-		}
+		*any = *any || n > 0
 		if s.byte(',') {
 			continue
 		}
 		return s.byte('}')
 	}
+}
+
+// raw reads a value of any kind as the bytes that it is.
+func (s *scanner) raw(to *[]byte) bool {
+	s.space()
+	from := s.i
+	ok := s.skip()
+	*to = s.b[from:s.i]
+	return ok
 }
 
 // string reads a string, or null as "".

@@ -98,6 +98,7 @@ type Sessions struct {
 
 // Report adds up what was read so far.
 func (t *Tally) Report() *Report {
+	shares := t.shares()
 	r := &Report{
 		Version:    1,
 		Lines:      t.lines,
@@ -105,14 +106,14 @@ func (t *Tally) Report() *Report {
 		First:      string(t.first),
 		Last:       string(t.last),
 		Estimators: append([]string{}, t.estimators...),
-		All:        t.account(t.all),
+		All:        t.account(t.all, shares),
 		Servers:    []ServerAccount{},
 	}
 	slices.Sort(r.Estimators)
 	for name, s := range t.servers {
-		server := ServerAccount{Server: name, Account: t.account(s.group), Tools: []ToolAccount{}}
+		server := ServerAccount{Server: name, Account: t.account(s.group, shares), Tools: []ToolAccount{}}
 		for tool, g := range s.tools {
-			server.Tools = append(server.Tools, ToolAccount{tool, t.account(g)})
+			server.Tools = append(server.Tools, ToolAccount{tool, t.account(g, shares)})
 		}
 		slices.SortFunc(server.Tools, func(a, b ToolAccount) int { return cmp.Compare(a.Tool, b.Tool) })
 		r.Servers = append(r.Servers, server)
@@ -121,29 +122,28 @@ func (t *Tally) Report() *Report {
 	return r
 }
 
-func (t *Tally) account(g *group) Account {
+func (t *Tally) account(g *group, shares [][]saved) Account {
 	a := Account{
 		Calls: g.calls, Errors: g.errors, Reduced: g.reduced, Envelopes: g.envelopes, Verifies: g.verifies,
 		Expands: g.expands, FailedExpands: g.failedExpands, Lists: g.lists,
 		Overhead: g.overhead, NoSession: g.noSession,
-		Faults:     g.faults,
+		Faults:     g.faults.counts(),
 		Text:       t.view(&g.text),
 		Structured: t.view(&g.structured),
-	}
-	if a.Faults == nil {
-		a.Faults = map[string]int64{}
 	}
 	if g.reduced > 0 {
 		rate := 0 - fraction(-g.expands, g.reduced) // a cost: cut upwards; 0 - 0, for -0 is "-0" in JSON
 		a.ExpandRate = &rate
 	}
-	text := make([]sessionNet, 0, len(g.sessions))
-	structured := make([]sessionNet, 0, len(g.sessions))
-	for _, s := range g.sessions {
-		text = append(text, sessionNet{s.in, s.net})
-		structured = append(structured, sessionNet{s.structIn, s.structNet})
+	nets := make([]sessionNet, len(shares[g.id]))
+	for i, s := range shares[g.id] {
+		nets[i] = sessionNet{s.in, s.net}
 	}
-	a.Text.Sessions, a.Structured.Sessions = spread(text), spread(structured)
+	a.Text.Sessions = spread(nets)
+	for i, s := range shares[g.id] {
+		nets[i] = sessionNet{s.structIn, s.structNet}
+	}
+	a.Structured.Sessions = spread(nets)
 	return a
 }
 

@@ -21,11 +21,8 @@ type SessionAccount struct {
 // greatest loss first. Lines that name no session are in none.
 func (t *Tally) Sessions() []SessionAccount {
 	all := make([]SessionAccount, 0, len(t.sessions))
-	for name, id := range t.sessions {
-		s := t.all.sessions[id]
-		if s == nil {
-			continue
-		}
+	for name, spent := range t.sessions {
+		s := &spent.all
 		all = append(all, SessionAccount{
 			Session: name,
 			BytesIn: s.in, NetSaved: s.net, NetFraction: portion(s.net, s.in),

@@ -3,15 +3,8 @@ package ledger
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 )
-
-// maxLine is the longest line that is read; the Writer's are far shorter.
-const maxLine = 1 << 20
-
-// maxFaults bounds the distinct faults that are counted by name.
-const maxFaults = 64
 
 // A Tally adds up ledger lines as they are read. Its memory grows with the
 // number of tools and sessions, not with that of lines. It is for one goroutine.
@@ -21,8 +14,9 @@ type Tally struct {
 	first, last []byte // timestamps
 
 	all        *group
+	groups     int32 // how many there are
 	servers    map[string]*serverGroup
-	sessions   map[string]int32
+	sessions   map[string]*session
 	estimators []string
 	faults     map[string][]string // by the bytes of their list, which recur
 
@@ -32,9 +26,9 @@ type Tally struct {
 	before struct { // the names of the line before, and what they stand for
 		server, tool, session []byte
 
-		s  *serverGroup
-		t  *group
-		id int32
+		s     *serverGroup
+		t     *group
+		spent *session
 	}
 }
 
@@ -50,8 +44,8 @@ type group struct {
 	expands, failedExpands     int64
 	lists, overhead, noSession int64
 	text, structured           view
-	sessions                   map[int32]*saved // by session
-	faults                     map[string]int64
+	faults                     faultCounts
+	id                         int32 // in session.parts; of all there is none
 }
 
 // A view is the account as a host sees it that shows one of the two copies.
@@ -62,18 +56,15 @@ type view struct {
 
 type tokenSum struct{ in, out, expanded, definitions int64 }
 
-// saved is what one session saved in a group: of in bytes, net of all costs.
-type saved struct {
-	in, net             int64 // text view
-	structIn, structNet int64
-}
-
 // NewTally returns an empty Tally.
 func NewTally() *Tally {
-	return &Tally{all: newGroup(), servers: make(map[string]*serverGroup), sessions: make(map[string]int32), faults: make(map[string][]string)}
+	return &Tally{all: new(group), servers: make(map[string]*serverGroup), sessions: make(map[string]*session), faults: make(map[string][]string)}
 }
 
-func newGroup() *group { return &group{sessions: make(map[int32]*saved)} }
+func (t *Tally) group() *group {
+	t.groups++
+	return &group{id: t.groups}
+}
 
 // Stats reads the ledger files and reports on all their lines together. The
 // error is that of a file that cannot be read; what is wrong inside one is
@@ -92,51 +83,6 @@ func Stats(files ...string) (*Report, error) {
 		}
 	}
 	return t.Report(), nil
-}
-
-// Read adds the lines of r, until its end. A last line without a line end is
-// taken if it is whole, and counted as torn if not. The error is the reader's.
-func (t *Tally) Read(r io.Reader) error {
-	buf := make([]byte, 256<<10)
-	var rec record
-	held, long := 0, false // bytes of an unfinished line in buf; in the middle of one over maxLine
-	for {
-		if held == len(buf) {
-			if held >= maxLine {
-				long, held = true, 0
-			} else {
-				buf = append(buf, make([]byte, len(buf))...)
-			}
-		}
-		n, err := r.Read(buf[held:])
-		data, from := buf[:held+n], held
-		for {
-			i := bytes.IndexByte(data[from:], '\n')
-			if i < 0 {
-				break
-			}
-			if long {
-				t.lines++
-				t.unreadable++
-				long = false
-			} else {
-				t.line(&rec, data[:from+i], false)
-			}
-			data, from = data[from+i+1:], 0
-		}
-		held = copy(buf, data)
-		switch {
-		case err == io.EOF && long:
-			t.lines++
-			t.torn++
-			return nil
-		case err == io.EOF:
-			t.line(&rec, buf[:held], true)
-			return nil
-		case err != nil:
-			return err
-		}
-	}
 }
 
 // line adds one line. Open tells that it had no line end.
@@ -183,53 +129,61 @@ func (t *Tally) add(rec *record) {
 	}
 	if list := string(rec.event) == EventList; !list && (l.t == nil || !bytes.Equal(l.tool, rec.tool)) {
 		l.tool = append(l.tool[:0], rec.tool...)
-		l.t = l.s.tool(rec.tool)
+		l.t = t.tool(l.s, rec.tool)
 	}
-	session := int32(-1)
+	var spent *session
 	if len(rec.session) > 0 {
-		if !bytes.Equal(l.session, rec.session) {
+		if l.spent == nil || !bytes.Equal(l.session, rec.session) {
 			l.session = append(l.session[:0], rec.session...)
-			l.id = t.session(rec.session)
+			l.spent = t.session(rec.session)
 		}
-		session = l.id
+		spent = l.spent
 	}
 	b := book(rec, t.estimator(rec.estimator))
-	b.session = session
 	if len(rec.faults) > 2 {
 		b.faults = t.faultNames(rec)
 	}
-	t.all.add(&b)
-	l.s.add(&b)
-	if string(rec.event) != EventList {
-		l.t.add(&b)
+	t.all.add(&b, spent == nil)
+	l.s.add(&b, spent == nil)
+	net := b.saved()
+	if spent != nil {
+		spent.all.add(net)
+		spent.part(l.s.id).add(net)
+	}
+	if string(rec.event) == EventList {
+		return
+	}
+	l.t.add(&b, spent == nil)
+	if spent != nil {
+		spent.part(l.t.id).add(net)
 	}
 }
 
 func (t *Tally) server(name []byte) *serverGroup {
 	s := t.servers[string(name)]
 	if s == nil {
-		s = &serverGroup{newGroup(), make(map[string]*group)}
+		s = &serverGroup{t.group(), make(map[string]*group)}
 		t.servers[string(name)] = s
 	}
 	return s
 }
 
-func (s *serverGroup) tool(name []byte) *group {
+func (t *Tally) tool(s *serverGroup, name []byte) *group {
 	g := s.tools[string(name)]
 	if g == nil {
-		g = newGroup()
+		g = t.group()
 		s.tools[string(name)] = g
 	}
 	return g
 }
 
-func (t *Tally) session(name []byte) int32 {
-	id, ok := t.sessions[string(name)]
-	if !ok {
-		id = int32(len(t.sessions))
-		t.sessions[string(name)] = id
+func (t *Tally) session(name []byte) *session {
+	s := t.sessions[string(name)]
+	if s == nil {
+		s = new(session)
+		t.sessions[string(name)] = s
 	}
-	return id
+	return s
 }
 
 // estimator returns the index of a name among those met; lines without one have

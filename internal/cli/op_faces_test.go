@@ -12,6 +12,7 @@ import (
 
 	"github.com/spillway-mcp/spillway/contract"
 	"github.com/spillway-mcp/spillway/internal/jsontape"
+	"github.com/spillway-mcp/spillway/internal/operation/mcpface"
 )
 
 // The command line shows the whole definition; a tool's entry shows what a
@@ -34,7 +35,7 @@ func TestA05_EveryFieldOfTheDefinitionSurvives(t *testing.T) {
 	}
 	defer closeFace()
 	entries := map[string]jsontape.Value{}
-	for _, raw := range append(face.List(false), face.List(true)...) {
+	for _, raw := range append(face.List(mcpface.Viewer{}), face.List(mcpface.Viewer{Modern: true})...) {
 		doc, err := jsontape.Parse(raw)
 		if err != nil {
 			t.Fatal(err)

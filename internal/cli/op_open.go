@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -199,13 +200,22 @@ func openFace(c *config.Config, s streams, log *slog.Logger, store *stash.Store,
 	if err != nil {
 		return nil, nil, fileError(err)
 	}
-	face, err := mcpface.New(mcpface.Options{Client: ops.client, Sealer: ops.sealer, Name: proxy.ToolName})
+	face, err := mcpface.New(mcpface.Options{Client: ops.client, Sealer: ops.sealer, Store: ops.store, Name: proxy.ToolName})
 	if err != nil {
 		ops.Close()
 		return nil, nil, err
 	}
-	return face, ops.Close, nil
+	return face, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), taskEnd)
+		defer cancel()
+		face.Close(ctx)
+		ops.Close()
+	}, nil
 }
+
+// taskEnd is how long operations that run as tasks may go on once nobody is
+// served any more.
+const taskEnd = 10 * time.Second
 
 // keeper keeps originals: a stash.
 type keeper interface {

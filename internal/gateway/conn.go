@@ -114,7 +114,8 @@ func (g *Gateway) connect(caller string, modern bool, e edge) (*conn, error) {
 		opt.Origin = c.origin
 	}
 	opt.Server = name
-	opt.RulesChanged = g.opt.RulesChanged // what it announces; nothing is read from it here
+	// What it announces; nothing is read from them here.
+	opt.RulesChanged, opt.OperationsChanged = g.opt.RulesChanged, g.opt.OperationsChanged
 	c.session = proxy.NewSession(name, opt, c.down, c.up)
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -36,7 +36,8 @@ type Options struct {
 	Rules        func() *rules.Set
 	RulesChanged <-chan struct{}
 
-	Operations proxy.Operations // tools of our own beside the upstreams'; nil: none
+	Operations        proxy.Operations // tools of our own beside the upstreams'; nil: none
+	OperationsChanged <-chan struct{}  // one value a change of them
 
 	Stash        proxy.Stash
 	Expand       bool
@@ -115,6 +116,9 @@ func newGateway(opt Options, start func(*source) (proxy.Upstream, error)) (*Gate
 	if opt.RulesChanged != nil {
 		g.tasks.Go(g.watchRules)
 	}
+	if opt.OperationsChanged != nil {
+		g.tasks.Go(g.watchOperations)
+	}
 	return g, nil
 }
 
@@ -162,8 +166,24 @@ func (g *Gateway) watchRules() {
 				last = now
 				g.opt.Log.Debug("rules changed", "digest", last) // the watcher has said so
 				for _, c := range g.all() {
-					c.session.RulesChanged()
+					c.session.ToolsChanged()
 				}
+			}
+		}
+	}
+}
+
+func (g *Gateway) watchOperations() {
+	for {
+		select {
+		case <-g.ctx.Done():
+			return
+		case _, ok := <-g.opt.OperationsChanged:
+			if !ok {
+				return
+			}
+			for _, c := range g.all() {
+				c.session.ToolsChanged()
 			}
 		}
 	}

@@ -28,16 +28,34 @@ func (c *conn) discover(f *inflight, msg []byte, m wire.Message) {
 func (c *conn) subscribe(f *inflight, msg []byte, m wire.Message) {
 	wanted := wire.Member(msg, m.Params, "notifications").Of(msg)
 	var meta, ack object
-	meta.set(metaSubscription, f.orig)
+	meta.set(metaSubscription, f.id)
 	ack.set("_meta", meta.bytes())
 	ack.set("notifications", wanted)
-	c.edge.send(f, notification("notifications/subscriptions/acknowledged", ack.bytes()))
-	var params object
-	params.set("_meta", metaOf(msg, m))
-	params.set("notifications", wanted)
+	c.fromUs(f, notification("notifications/subscriptions/acknowledged", ack.bytes()))
 	for _, p := range c.all() {
+		var params object
+		params.set("_meta", metaOf(msg, m))
+		params.set("notifications", c.wantedAt(p, wanted))
 		c.g.tasks.Go(func() { c.subscribeAt(p, f, params.bytes()) })
 	}
+}
+
+// wantedAt is what a subscription wants of one upstream: of tasks, those that
+// it made.
+func (c *conn) wantedAt(p *peer, wanted []byte) []byte {
+	ids := wire.Member(wanted, whole(wanted), "taskIds")
+	if !ids.Present() {
+		return wanted
+	}
+	var mine [][]byte
+	c.mu.Lock()
+	for it := wire.ElementsOf(wanted, ids); it.Next(); {
+		if c.tasks[string(it.Value().Of(wanted))] == p {
+			mine = append(mine, it.Value().Of(wanted))
+		}
+	}
+	c.mu.Unlock()
+	return replace(wanted, ids, array(mine))
 }
 
 func (c *conn) subscribeAt(p *peer, f *inflight, params []byte) {
@@ -78,7 +96,9 @@ func (c *conn) subscribed(msg []byte, m wire.Message, sub wire.Span, method stri
 			return
 		}
 	}
-	if method == "notifications/tasks" { // it may hold a tool's result
+	switch method {
+	case "notifications/tasks", // it may hold a tool's result
+		"notifications/subscriptions/acknowledged": // which may have tasks of ours to add
 		c.fromUs(f, replace(msg, sub, f.id))
 		return
 	}
@@ -88,6 +108,6 @@ func (c *conn) subscribed(msg []byte, m wire.Message, sub wire.Span, method stri
 // changedFor tells the subscriptions that asked for it that a list is old.
 func (c *conn) changedFor(kind string) {
 	if kind == "tools" {
-		c.session.RulesChanged()
+		c.session.ToolsChanged()
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/operation/mcpface"
 	"github.com/spillway-mcp/spillway/internal/wire"
 )
 
@@ -28,6 +29,16 @@ func errorMessage(id []byte, code int, text string) []byte {
 	b = append(b, `,"error":{"code":`...)
 	b = strconv.AppendInt(b, int64(code), 10)
 	b = jsontape.AppendQuote(append(b, `,"message":`...), text)
+	return append(b, `}}`...)
+}
+
+// faultMessage is an error that an operation's face answers with.
+func faultMessage(id []byte, f *mcpface.Fault) []byte {
+	b := errorMessage(id, f.Code, f.Message)
+	if f.Data == nil {
+		return b
+	}
+	b = append(append(b[:len(b)-2], `,"data":`...), f.Data...)
 	return append(b, `}}`...)
 }
 

@@ -17,6 +17,7 @@ const (
 	tool                   // tools/call
 	taskResult             // tasks/result: the body is a tool's result
 	taskGet                // tasks/get: the member result is a tool's result
+	taskList               // tasks/list: operations are tasks too
 	listen                 // subscriptions/listen: open for as long as the client likes
 	ownPage                // a tools/list of our own
 )
@@ -34,9 +35,20 @@ type call struct {
 	toolCall          // of kind tool; of a task, the call that made it
 	cursor     string // of a list
 	hasCursor  bool
-	taskID     string // of tasks/result and tasks/get
-	listChange bool   // a listen that asked for changes of the tool list
-	stop       func() // of an operation: ends it
+	taskID     string        // of tasks/result and tasks/get
+	listChange bool          // a listen that asked for changes of the tool list
+	stop       func()        // of an operation: ends it
+	ownTasks   []string      // of a listen: the tasks of ours that it is told of
+	over       chan struct{} // of such a listen: closed when it has ended
+}
+
+// end tells who watches for a subscription that it is over. The session's lock
+// is held.
+func (c *call) end() {
+	if c.over != nil {
+		close(c.over)
+		c.over = nil
+	}
 }
 
 // rawID is the id as the client wrote it; nil of no call.

@@ -31,6 +31,22 @@ func (s *session) watchRules(done <-chan struct{}) {
 	}
 }
 
+// watchOperations tells the client of changed operations as watchRules does of
+// changed rules. Whoever sends the value has found that the tools are others.
+func (s *session) watchOperations(done <-chan struct{}) {
+	for {
+		select {
+		case <-done:
+			return
+		case _, ok := <-s.opt.OperationsChanged:
+			if !ok {
+				return
+			}
+			s.toolsChanged()
+		}
+	}
+}
+
 // toolsChanged sends notifications/tools/list_changed: to a legacy client that
 // has a list, and on every modern subscription that asked for it.
 func (s *session) toolsChanged() {

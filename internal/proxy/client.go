@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"strings"
 	"time"
 
 	"github.com/spillway-mcp/spillway/internal/wire"
@@ -110,7 +111,8 @@ func (s *session) upward(body []byte, m wire.Message) (edits []wire.Edit, forwar
 		if wire.StringIs(m.Method.Of(body), "notifications/cancelled") {
 			if id := wire.Member(body, m.Params, "requestId"); id.Present() {
 				if s.cancel(wire.KeyOf(id.Of(body))) {
-					return nil, false // the server never had it
+					// The server never had it; whoever has the streams may have to end one.
+					return nil, s.hand != nil
 				}
 			}
 		}
@@ -128,7 +130,11 @@ func newCall(body []byte, m wire.Message) *call {
 
 func (s *session) request(body []byte, m wire.Message) (edits []wire.Edit, forward bool) {
 	c := newCall(body, m)
-	switch string(wire.AppendString(nil, m.Method.Of(body))) {
+	method := string(wire.AppendString(nil, m.Method.Of(body)))
+	if strings.HasPrefix(method, "tasks/") && s.ownTask(c, method, body, m) {
+		return nil, false
+	}
+	switch method {
 	case "initialize", "server/discover":
 		c.kind = handshake
 		s.greet(body, m)
@@ -148,8 +154,13 @@ func (s *session) request(body []byte, m wire.Message) (edits []wire.Edit, forwa
 	case "tasks/get":
 		c.kind = taskGet
 		c.taskID = taskIDOf(body, m.Params)
+	case "tasks/list":
+		if s.opt.Operations != nil && !c.modern {
+			c.kind = taskList
+		}
 	case "subscriptions/listen":
 		c.kind = listen
+		edits = s.listenTasks(c, body, m)
 		c.listChange = string(wire.Path(body, m.Params, "notifications", "toolsListChanged").Of(body)) == "true"
 	case "resources/read":
 		if s.readResource(c, body, m) {

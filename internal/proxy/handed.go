@@ -29,7 +29,7 @@ type Session struct {
 }
 
 // NewSession makes a session between down and up. Of opt, In, Out, Upstream,
-// RulesChanged and Drain have no meaning here; name is what messages call the
+// RulesChanged, OperationsChanged and Drain have no meaning here; name is what messages call the
 // server.
 func NewSession(name string, opt Options, down Down, up Up) *Session {
 	if opt.ExpandBudget <= 0 {
@@ -66,9 +66,10 @@ func (s *Session) Fail(id []byte, code int, why string) {
 	}
 }
 
-// RulesChanged tells the client that its list of tools is old (RED-51). It is
-// for the caller to tell that the rules are others than before.
-func (s *Session) RulesChanged() { s.s.toolsChanged() }
+// ToolsChanged tells the client that its list of tools is old (RED-51). It is
+// for the caller to tell that the rules, or the operations, are others than
+// before.
+func (s *Session) ToolsChanged() { s.s.toolsChanged() }
 
 // Close ends the session and waits for what it works on. Requests without an
 // answer are answered with an error.

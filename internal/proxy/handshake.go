@@ -1,9 +1,11 @@
 package proxy
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
+	"github.com/spillway-mcp/spillway/internal/operation/mcpface"
 	"github.com/spillway-mcp/spillway/internal/wire"
 )
 
@@ -14,6 +16,7 @@ type profile struct {
 	revision  string // of a legacy session: agreed on
 	legacy    bool   // the client has sent initialize
 	resources bool   // we declared the resources capability: the server has none
+	noTasks   bool   // the server said that it has no tasks of its own
 }
 
 const metaServerInfo = "io.modelcontextprotocol/serverInfo"
@@ -49,22 +52,31 @@ func (s *session) handshake(c *call, body []byte, m wire.Message) change {
 	}
 	s.profile.revision = wire.Text(wire.Member(body, m.Result, "protocolVersion").Of(body))
 	link := s.linkFor(c)
+	if c.modern {
+		s.profile.noTasks = !wire.Path(body, caps, "extensions", mcpface.TasksExtension).Present()
+	} else {
+		s.profile.noTasks = !wire.Member(body, caps, "tasks").Present()
+	}
+	declared := s.declareTasks(c, caps.Of(body))
 	s.mu.Unlock()
 	s.nameRules()
 
-	var edits []wire.Edit
-	tools := wire.Member(body, caps, "tools")
-	if isObject(body, tools) && s.opt.RulesChanged != nil && string(wire.Member(body, tools, "listChanged").Of(body)) != "true" {
-		edits = append(edits, wire.SetMember(body, tools, "listChanged", []byte("true")))
+	all := wire.Span{End: len(declared)}
+	tools := wire.Member(declared, all, "tools")
+	if isObject(declared, tools) && (s.opt.RulesChanged != nil || s.opt.OperationsChanged != nil) && string(wire.Member(declared, tools, "listChanged").Of(declared)) != "true" {
+		declared = wire.Splice(declared, wire.SetMember(declared, tools, "listChanged", []byte("true")))
+		all.End = len(declared)
 	}
-	if link && isObject(body, caps) && !wire.Member(body, caps, "resources").Present() {
-		edits = append(edits, wire.SetMember(body, caps, "resources", []byte("{}")))
+	if link && isObject(body, caps) && !wire.Member(declared, all, "resources").Present() {
+		declared = wire.Splice(declared, wire.SetMember(declared, all, "resources", []byte("{}")))
 		s.mu.Lock()
 		s.profile.resources = true
 		s.mu.Unlock()
 	}
-	slices.SortStableFunc(edits, func(a, b wire.Edit) int { return cmp.Compare(a.Start, b.Start) })
-	return change{edits: edits}
+	if bytes.Equal(declared, caps.Of(body)) {
+		return change{}
+	}
+	return change{edits: []wire.Edit{{Span: caps, With: declared}}}
 }
 
 func isObject(src []byte, sp wire.Span) bool { return sp.Present() && src[sp.Start] == '{' }

@@ -14,13 +14,19 @@ import (
 	"github.com/spillway-mcp/spillway/internal/wire"
 )
 
-// Operations are tools that Spillway answers itself, beside the server's: a
-// [mcpface.Face]. The server's tool wins where both have a name.
+// Operations are tools that Spillway answers itself, beside the server's, and
+// the tasks that their calls become: a [mcpface.Face]. The server's tool wins
+// where both have a name.
 type Operations interface {
-	List(modern bool) [][]byte
+	List(v mcpface.Viewer) [][]byte
 	Has(name string) bool
 	Names() []string
-	Call(ctx context.Context, c mcpface.Call) []byte
+	Mutates() bool
+	Call(ctx context.Context, c mcpface.Call) ([]byte, *mcpface.Fault)
+	OwnsTask(caller, id string) bool
+	Task(ctx context.Context, q mcpface.TaskRequest) ([]byte, *mcpface.Fault)
+	Watch(ctx context.Context, caller, id string) []byte
+	Settle(ctx context.Context)
 }
 
 // listOperations returns the operations' entries for a list whose other tools
@@ -30,7 +36,7 @@ func (s *session) listOperations(c *call) [][]byte {
 		return nil
 	}
 	var all [][]byte
-	for _, entry := range s.opt.Operations.List(c.modern) {
+	for _, entry := range s.opt.Operations.List(mcpface.Viewer{Modern: c.modern, Tasks: s.legacyTasks()}) {
 		name := wire.Text(wire.Member(entry, wire.Span{End: len(entry)}, "name").Of(entry))
 		if _, taken := s.tools.taken[name]; taken {
 			if s.once("operation " + name) {
@@ -58,9 +64,8 @@ func (s *session) operationServed(name string) bool {
 	return !theirs
 }
 
-// operate runs an operation beside the pump. The client's cancellation reaches
-// it: what was submitted by then is unknown or completed, never rejected
-// (C-23).
+// operate runs an operation. The client's cancellation reaches it: what was
+// submitted by then is unknown or completed, never rejected (C-23).
 func (s *session) operate(c *call, name string, body []byte, m wire.Message) {
 	meta := wire.Member(body, m.Params, "_meta")
 	in := mcpface.Call{
@@ -70,12 +75,32 @@ func (s *session) operate(c *call, name string, body []byte, m wire.Message) {
 		State:     wire.Text(wire.Member(body, m.Params, "requestState").Of(body)),
 		Responses: bytes.Clone(wire.Member(body, m.Params, "inputResponses").Of(body)),
 		Progress:  s.progress(bytes.Clone(wire.Member(body, meta, "progressToken").Of(body))),
+		Task:      s.wantsTask(c, body, m),
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	c.stop, c.name = cancel, name
+	c.name = name
 	if s.opt.Record != nil {
 		c.recorded.args = in.Arguments
 	}
+	s.serve(c, func(ctx context.Context) ([]byte, *mcpface.Fault) {
+		return s.opt.Operations.Call(ctx, in)
+	}, func(result []byte) {
+		s.recordResult(c, record.KindOperation, record.Passed, result, nil)
+		s.account(func(l *ledger.Line) {
+			l.Event, l.Outcome, l.Tool = ledger.EventCall, ledger.OutcomePassed, name
+			if failed, _ := verdict(result); failed || result == nil {
+				l.Event, l.Outcome = ledger.EventError, ledger.OutcomeError
+			}
+			same(l, s.view(result))
+			s.timing(l, c)
+		})
+	})
+}
+
+// serve answers a request by do, beside the pump. The client's cancellation
+// and the session's end reach it.
+func (s *session) serve(c *call, do func(context.Context) ([]byte, *mcpface.Fault), after func(result []byte)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	c.stop = cancel
 	s.add(c)
 	finished := make(chan struct{})
 	if !s.running.Go(func() { <-finished }) {
@@ -94,21 +119,19 @@ func (s *session) operate(c *call, name string, body []byte, m wire.Message) {
 			case <-done:
 			}
 		}()
-		result := s.opt.Operations.Call(ctx, in)
+		result, fault := do(ctx)
 		if s.take(c.key) == nil || c.cancelled {
 			s.accountStopped(c)
 			return
 		}
-		s.answer(c, result)
-		s.recordResult(c, record.KindOperation, record.Passed, result, nil)
-		s.account(func(l *ledger.Line) {
-			l.Event, l.Outcome, l.Tool = ledger.EventCall, ledger.OutcomePassed, name
-			if failed, _ := verdict(result); failed {
-				l.Event, l.Outcome = ledger.EventError, ledger.OutcomeError
-			}
-			same(l, s.view(result))
-			s.timing(l, c)
-		})
+		if fault != nil {
+			s.answerTo(c.id, faultMessage(c.id, fault))
+		} else {
+			s.answer(c, result)
+		}
+		if after != nil {
+			after(result)
+		}
 	}) {
 		close(finished)
 		cancel()

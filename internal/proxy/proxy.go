@@ -62,7 +62,8 @@ type Options struct {
 	Rules        func() *rules.Set // the rules of this moment
 	RulesChanged <-chan struct{}   // one value a change of them
 
-	Operations Operations // nil: none
+	Operations        Operations      // nil: none
+	OperationsChanged <-chan struct{} // one value a change of them
 
 	Stash        Stash
 	Caller       string // who owns what this session stashes, such as "local:1000"
@@ -110,6 +111,9 @@ func Serve(ctx context.Context, opt Options) error {
 	s.up.Writer, s.up.c = wire.NewWriter(opt.Upstream.Stdin()), opt.Upstream.Stdin()
 	if opt.RulesChanged != nil {
 		s.workers.Go(func() { s.watchRules(s.ended) })
+	}
+	if opt.OperationsChanged != nil {
+		s.workers.Go(func() { s.watchOperations(s.ended) })
 	}
 
 	hungUp := make(chan error, 1)

@@ -120,8 +120,12 @@ func (s *session) batchFromServer(f wire.Frame) {
 // rewritten; nil leaves it as it came.
 func (s *session) downward(body []byte, m wire.Message) (*call, rewrite) {
 	if m.Kind != wire.Response {
-		if m.Kind == wire.Notification && wire.StringIs(m.Method.Of(body), "notifications/tasks") {
+		switch method := m.Method.Of(body); {
+		case m.Kind != wire.Notification:
+		case wire.StringIs(method, "notifications/tasks"):
 			return nil, s.taskNotification
+		case s.opt.Operations != nil && wire.StringIs(method, "notifications/subscriptions/acknowledged"):
+			return nil, s.acknowledged
 		}
 		return nil, nil
 	}
@@ -141,6 +145,8 @@ func (s *session) downward(body []byte, m wire.Message) (*call, rewrite) {
 		how = s.taskResult
 	case taskGet:
 		how = s.taskGet
+	case taskList:
+		how = s.taskList
 	default:
 		return c, nil
 	}

@@ -132,6 +132,7 @@ func (s *session) cancel(key wire.IDKey) (ours bool) {
 	if c.stop != nil {
 		c.stop()
 	}
+	c.end()
 	s.cancelled = append(s.cancelled, c)
 	if len(s.cancelled) > maxCancelled {
 		oldest := s.cancelled[0]
@@ -146,6 +147,7 @@ func (s *session) forget(c *call) {
 	if s.pending[c.key] == c {
 		delete(s.pending, c.key)
 	}
+	c.end()
 	if c.cancelled {
 		s.cancelled = slices.DeleteFunc(s.cancelled, func(x *call) bool { return x == c })
 	}

@@ -119,6 +119,7 @@ type talk struct {
 	down   lines
 	log    buffer
 	stash  *memory
+	rows   *rows  // nil: other operations, or none
 	ledger string // path
 	cancel context.CancelFunc
 	served chan error
@@ -169,6 +170,10 @@ func (tk *talk) configure() {
 			tk.opt.Expand = value == "on"
 		case "operations":
 			tk.opt.Operations = fakeOperations{}
+			if value == "of rows" {
+				tk.rows = newRows(tk.t)
+				tk.opt.Operations = tk.rows
+			}
 		case "stash": // none
 			tk.opt.Stash = nil
 		case "resource_link":
@@ -232,10 +237,15 @@ func (tk *talk) do(what string, got io.Writer) {
 		tk.stash.fail(errors.New("disk full"))
 	case "a second passes":
 		time.Sleep(time.Second)
+	case "six seconds pass":
+		time.Sleep(6 * time.Second)
 	default:
 		if name, ok := strings.CutPrefix(what, "rules become "); ok {
 			tk.setRules(tk.file(name))
 			tk.changed <- struct{}{}
+			return
+		}
+		if tk.rows != nil && tk.rows.do(what) {
 			return
 		}
 		tk.t.Fatalf("nothing known about %q", what)
@@ -254,6 +264,9 @@ func (tk *talk) received(w io.Writer) {
 func (tk *talk) close() {
 	tk.client.Close()
 	<-tk.served
+	if tk.rows != nil {
+		tk.rows.Close(context.Background())
+	}
 	synctest.Wait()
 }
 

@@ -21,19 +21,19 @@ func (f *Face) read(ctx context.Context, t *tool, c Call) []byte {
 	call := contract.Call{Caller: c.Caller, Params: params, Progress: c.Progress, Evidence: taken[evidenceArg].Kind() == jsontape.True}
 	token := taken[continuationArg]
 	if !token.Exists() || token.Kind() == jsontape.Null {
-		return f.receipt(f.opt.Client.Do(ctx, t.def, call))
+		return f.receipt(c.set.client.Do(ctx, t.def, call))
 	}
 	call.Continuation = token.Str()
 	if string(params) == "{}" {
 		call.Params = nil
-		return f.receipt(f.opt.Client.Resume(ctx, call))
+		return f.receipt(c.set.client.Resume(ctx, call))
 	}
-	return f.receipt(f.opt.Client.Do(ctx, t.def, call))
+	return f.receipt(c.set.client.Do(ctx, t.def, call))
 }
 
 // prepare previews a mutation and keeps it under a new operation id.
 func (f *Face) prepare(ctx context.Context, t *tool, c Call) []byte {
-	p, err := f.opt.Client.Prepare(ctx, t.def, contract.Call{Caller: c.Caller, Params: c.Arguments, Key: metaKey(c.Meta)})
+	p, err := c.set.client.Prepare(ctx, t.def, contract.Call{Caller: c.Caller, Params: c.Arguments, Key: metaKey(c.Meta)})
 	if err != nil {
 		return f.refused(t.def, err)
 	}
@@ -54,23 +54,31 @@ func (f *Face) status(ctx context.Context, c Call) []byte {
 	}
 	ref := contract.Ref{Caller: c.Caller, Key: taken[operationIDArg].Str()}
 	if taken[reconcileArg].Kind() == jsontape.True {
-		return f.receipt(f.opt.Client.Reconcile(ctx, ref))
+		return f.receipt(c.set.client.Reconcile(ctx, ref))
 	}
-	return f.receipt(f.opt.Client.Get(ctx, ref))
+	return f.receipt(c.set.client.Get(ctx, ref))
 }
 
 // commit does what was prepared.
-func (f *Face) commit(ctx context.Context, t *tool, c Call) []byte {
+func (f *Face) commit(ctx context.Context, t *tool, c Call) ([]byte, *Fault) {
 	rest, taken, err := without(c.Arguments, operationIDArg)
 	if err != nil {
-		return textResult("arguments: "+err.Error(), true)
+		return textResult("arguments: "+err.Error(), true), nil
 	}
 	id := taken[operationIDArg].Str()
 	if id == "" || string(rest) != "{}" {
 		return f.refused(t.def, &contract.Error{Kind: contract.ErrInvalid, Reason: contract.ReasonInvalid, Parameter: "/" + operationIDArg,
-			Message: "give operationId alone, as " + t.def.Name() + "'s prepare returned it"})
+			Message: "give operationId alone, as " + c.set.nameOf(prepareTool, t.def) + " returned it"}), nil
 	}
-	return f.receipt(f.opt.Client.Commit(ctx, contract.Ref{Caller: c.Caller, Operation: t.def.ID(), Key: id}, contract.Call{Progress: c.Progress}))
+	return f.commitKey(ctx, t, c, id)
+}
+
+// commitKey does what was prepared under an operation id.
+func (f *Face) commitKey(ctx context.Context, t *tool, c Call, key string) ([]byte, *Fault) {
+	ref := contract.Ref{Caller: c.Caller, Operation: t.def.Name(), Key: key}
+	return f.run(ctx, c, ref, func(ctx context.Context, claimed func()) (*contract.Receipt, error) {
+		return c.set.client.Commit(ctx, contract.Ref{Caller: c.Caller, Operation: t.def.ID(), Key: key}, contract.Call{Claimed: claimed})
+	})
 }
 
 // metaKey returns the operation id that a call's _meta carries.

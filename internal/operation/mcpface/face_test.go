@@ -105,6 +105,18 @@ func (u *upstream) effects() int {
 func open(t *testing.T) (*mcpface.Face, *contract.Client, *upstream) {
 	t.Helper()
 	u := &upstream{}
+	f, c, _, _ := openBefore(t, u)
+	return f, c, u
+}
+
+// openOn is open, with what other processes share.
+func openOn(t *testing.T) (*mcpface.Face, *contract.Client, *contract.Sealer, contract.Store) {
+	t.Helper()
+	return openBefore(t, &upstream{})
+}
+
+func openBefore(t *testing.T, u *upstream) (*mcpface.Face, *contract.Client, *contract.Sealer, contract.Store) {
+	t.Helper()
 	server := httptest.NewServer(u)
 	t.Cleanup(server.Close)
 	set, err := operation.Parse("operations.yaml", []byte(strings.ReplaceAll(yaml, "URL", server.URL)), operation.Options{})
@@ -115,15 +127,16 @@ func open(t *testing.T) (*mcpface.Face, *contract.Client, *upstream) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := contract.New(contract.Options{Definitions: set.Definitions, Sealer: sealer, Caller: "a"})
+	store := contract.NewMemory()
+	c, err := contract.New(contract.Options{Definitions: set.Definitions, Sealer: sealer, Store: store, Caller: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := mcpface.New(mcpface.Options{Client: c, Sealer: sealer, Name: proxy.ToolName})
+	f, err := mcpface.New(mcpface.Options{Client: c, Sealer: sealer, Store: store, Name: proxy.ToolName})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f, c, u
+	return f, c, sealer, store
 }
 
 // answer is a result as a client reads it.
@@ -149,7 +162,10 @@ func call(t *testing.T, f *mcpface.Face, c mcpface.Call) (answer, contract.Recei
 	if c.Caller == "" {
 		c.Caller = "a"
 	}
-	raw := f.Call(t.Context(), c)
+	raw, fault := f.Call(t.Context(), c)
+	if fault != nil {
+		t.Fatalf("%+v", fault)
+	}
 	var a answer
 	var r contract.Receipt
 	if err := json.Unmarshal(raw, &a); err != nil {
@@ -212,7 +228,7 @@ type entry struct {
 func list(t *testing.T, f *mcpface.Face, modern bool) []entry {
 	t.Helper()
 	var all []entry
-	for _, raw := range f.List(modern) {
+	for _, raw := range f.List(mcpface.Viewer{Modern: modern}) {
 		var e entry
 		if err := json.Unmarshal(raw, &e); err != nil {
 			t.Fatalf("%s: %v", raw, err)

@@ -32,18 +32,26 @@ const (
 // person, for its approval too. Each further round with that requestState does
 // what was prepared, and a repetition of it replays. A call whose _meta
 // carries an operation id needs no rounds.
-func (f *Face) rounds(ctx context.Context, t *tool, c Call) []byte {
+func (f *Face) rounds(ctx context.Context, t *tool, c Call) ([]byte, *Fault) {
 	if c.State != "" {
 		return f.further(ctx, t, c)
 	}
 	if key := metaKey(c.Meta); key != "" {
-		return f.receipt(f.opt.Client.Do(ctx, t.def, contract.Call{Caller: c.Caller, Key: key, Params: c.Arguments}))
+		ref := contract.Ref{Caller: c.Caller, Operation: t.def.Name(), Key: key}
+		return f.run(ctx, c, ref, func(ctx context.Context, claimed func()) (*contract.Receipt, error) {
+			return c.set.client.Do(ctx, t.def, contract.Call{Caller: c.Caller, Key: key, Params: c.Arguments, Claimed: claimed})
+		})
 	}
 	if !c.Modern { // input_required is no result that it knows
 		return f.refused(t.def, &contract.Error{Kind: contract.ErrInvalid, Reason: contract.ReasonInvalid,
-			Message: fmt.Sprintf("call %s, then %s with the operationId that it returns", f.nameOf(prepareTool, t.def), f.nameOf(commitTool, t.def))})
+			Message: fmt.Sprintf("call %s, then %s with the operationId that it returns", c.set.nameOf(prepareTool, t.def), c.set.nameOf(commitTool, t.def))}), nil
 	}
-	p, err := f.opt.Client.Prepare(ctx, t.def, contract.Call{Caller: c.Caller, Params: c.Arguments})
+	return f.ask(ctx, t, c), nil
+}
+
+// ask is the first round.
+func (f *Face) ask(ctx context.Context, t *tool, c Call) []byte {
+	p, err := c.set.client.Prepare(ctx, t.def, contract.Call{Caller: c.Caller, Params: c.Arguments})
 	if err != nil {
 		return f.refused(t.def, err)
 	}
@@ -65,20 +73,10 @@ func (f *Face) rounds(ctx context.Context, t *tool, c Call) []byte {
 	return append(jsontape.AppendQuote(b, p.OperationID), `}}`...)
 }
 
-// nameOf returns the name of a tool of an operation.
-func (f *Face) nameOf(k kind, def *contract.Definition) string {
-	for i := range f.tools {
-		if f.tools[i].kind == k && f.tools[i].def == def {
-			return f.tools[i].name
-		}
-	}
-	return ""
-}
-
 // further does what an earlier round prepared.
-func (f *Face) further(ctx context.Context, t *tool, c Call) []byte {
-	reject := func(reason, format string, args ...any) []byte {
-		return f.refused(t.def, &contract.Error{Kind: contract.ErrRejected, Reason: reason, Message: fmt.Sprintf(format, args...)})
+func (f *Face) further(ctx context.Context, t *tool, c Call) ([]byte, *Fault) {
+	reject := func(reason, format string, args ...any) ([]byte, *Fault) {
+		return f.refused(t.def, &contract.Error{Kind: contract.ErrRejected, Reason: reason, Message: fmt.Sprintf(format, args...)}), nil
 	}
 	var r round
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(c.State)
@@ -96,9 +94,9 @@ func (f *Face) further(ctx context.Context, t *tool, c Call) []byte {
 	}
 	if r.Ask && !approved(c.Responses) {
 		e := &contract.Error{Kind: contract.ErrRejected, Reason: "declined", Message: "not approved, so nothing was submitted", OperationID: r.Key}
-		return f.refused(t.def, e)
+		return f.refused(t.def, e), nil
 	}
-	return f.receipt(f.opt.Client.Commit(ctx, contract.Ref{Caller: c.Caller, Operation: t.def.ID(), Key: r.Key}, contract.Call{}))
+	return f.commitKey(ctx, t, c, r.Key)
 }
 
 // approved reports whether the person said yes.

@@ -1,10 +1,6 @@
 package jsontape
 
-import (
-	"encoding/binary"
-	"fmt"
-	"math/bits"
-)
+import "fmt"
 
 // SyntaxError says where a source stops being one JSON value, or which limit
 // it passes.
@@ -27,53 +23,105 @@ type frame struct {
 	count uint32 // elements or members begun
 }
 
+// step says what parsing goes on with.
+type step uint8
+
 const (
-	lo8 = 0x0101010101010101
-	hi8 = 0x8080808080808080
+	atValue  step = iota // a value is expected
+	atOpen               // behind an opening bracket
+	atKey                // a key is expected
+	atColon              // behind a key
+	atAfter              // behind a value
+	inString             // inside a string that is a value
+	inKey                // inside one that is a key
 )
 
-// parse fills the tape. The loop has three states, as labels: a value is
-// expected, a key is expected, a value has just ended. It reports whether a
-// byte over 0x7F stands in any string.
-func (d *Doc) parse(maxDepth int) (high bool, err error) {
-	src := d.src
-	tape := d.tape
-	if want := len(src)/20 + 16; cap(tape) < want {
-		tape = make([]word, 0, want)
+// place is where parsing goes on.
+type place struct {
+	step  step
+	pos   int
+	begun int    // of a string, the offset of its opening quote
+	kind  Kind   // of that string so far
+	bits  uint64 // of the bytes of all strings so far; hi8 tells whether one is over 0x7F
+}
+
+// room makes the tape hold as many tokens as size bytes usually have.
+func (d *Doc) room(size int) {
+	if want := size/20 + 16; cap(d.tape) < want {
+		d.tape = make([]word, 0, want)
 	}
-	stack := d.stack[:0]
-	var hibits uint64
-	spaces := false
-	i := 0
-	fail := func(at int, want string) (bool, error) {
-		d.tape, d.stack = tape, stack
-		return false, d.syntax(at, want)
+}
+
+// parse fills the tape from where it stopped. The loop has a label for each
+// step. Unless this is the final call it stops where a token does not end with
+// the source, and goes on there when it is called with more.
+func (d *Doc) parse(maxDepth int, final bool) error {
+	src, tape, stack := d.src, d.tape, d.stack
+	at := d.at
+	i := at.pos
+	spaces := d.spaces
+
+	switch at.step {
+	case atValue:
+		goto value
+	case atOpen:
+		goto open
+	case atKey:
+		goto key
+	case atColon:
+		goto colon
+	case atAfter:
+		goto after
+	}
+	{
+		end, kind, hb, want := scanString(src, i, at.kind)
+		at.bits |= hb
+		if want != "" {
+			if !final && end == len(src) {
+				at.pos, at.kind = resumeString(src, end), kind
+				goto pause
+			}
+			return d.fail(end, want)
+		}
+		tape = append(tape, makeWord(kind, end-at.begun, at.begun))
+		i = end
+		if at.step == inKey {
+			goto colon
+		}
+		goto after
 	}
 
 value:
 	for i < len(src) && src[i] <= ' ' {
 		if !isSpace(src[i]) {
-			return fail(i, "a value")
+			return d.fail(i, "a value")
 		}
 		spaces = true
 		i++
 	}
 	if i >= len(src) {
-		return fail(i, "a value")
+		if !final {
+			at.step, at.pos = atValue, i
+			goto pause
+		}
+		return d.fail(i, "a value")
 	}
 	switch c := src[i]; c {
 	case '"':
-		end, kind, hb, at := scanString(src, i)
-		if at != "" {
-			return fail(end, at)
+		end, kind, hb, want := scanString(src, i+1, String)
+		at.bits |= hb
+		if want != "" {
+			if !final && end == len(src) {
+				at.step, at.begun, at.pos, at.kind = inString, i, resumeString(src, end), kind
+				goto pause
+			}
+			return d.fail(end, want)
 		}
-		hibits |= hb
 		tape = append(tape, makeWord(kind, end-i, i))
 		i = end
 	case '{', '[':
 		if len(stack) >= maxDepth {
-			d.tape, d.stack = tape, stack
-			return false, &SyntaxError{Offset: i, Msg: fmt.Sprintf("nested deeper than %d containers", maxDepth)}
+			return &SyntaxError{Offset: i, Msg: fmt.Sprintf("nested deeper than %d containers", maxDepth)}
 		}
 		stack = append(stack, frame{open: uint32(len(tape))})
 		kind := Array
@@ -82,43 +130,32 @@ value:
 		}
 		tape = append(tape, makeWord(kind, 0, i))
 		i++
-		for i < len(src) && src[i] <= ' ' {
-			if !isSpace(src[i]) {
-				break
-			}
-			spaces = true
-			i++
+		goto open
+	case 't', 'f', 'n':
+		text, kind := "true", True
+		switch c {
+		case 'f':
+			text, kind = "false", False
+		case 'n':
+			text, kind = "null", Null
 		}
-		if i < len(src) && (src[i] == '}' && kind == Object || src[i] == ']' && kind == Array) {
-			goto end
+		if !final && len(src)-i < len(text) {
+			at.step, at.pos = atValue, i
+			goto pause
 		}
-		stack[len(stack)-1].count = 1
-		if kind == Object {
-			goto key
+		if string(src[i:min(i+len(text), len(src))]) != text {
+			return d.fail(i, "a value")
 		}
-		goto value
-	case 't':
-		if string(src[i:min(i+4, len(src))]) != "true" {
-			return fail(i, "a value")
-		}
-		tape = append(tape, makeWord(True, 4, i))
-		i += 4
-	case 'f':
-		if string(src[i:min(i+5, len(src))]) != "false" {
-			return fail(i, "a value")
-		}
-		tape = append(tape, makeWord(False, 5, i))
-		i += 5
-	case 'n':
-		if string(src[i:min(i+4, len(src))]) != "null" {
-			return fail(i, "a value")
-		}
-		tape = append(tape, makeWord(Null, 4, i))
-		i += 4
+		tape = append(tape, makeWord(kind, len(text), i))
+		i += len(text)
 	default:
 		end, want := scanNumber(src, i)
+		if !final && end == len(src) {
+			at.step, at.pos = atValue, i
+			goto pause
+		}
 		if want != "" {
-			return fail(end, want)
+			return d.fail(end, want)
 		}
 		tape = append(tape, makeWord(Number, end-i, i))
 		i = end
@@ -132,12 +169,16 @@ after:
 		spaces = true
 		i++
 	}
+	if i >= len(src) && !final {
+		at.step, at.pos = atAfter, i
+		goto pause
+	}
 	if len(stack) == 0 {
 		if i < len(src) {
-			return fail(i, "the end of the document")
+			return d.fail(i, "the end of the document")
 		}
-		d.tape, d.stack, d.spaces = tape, stack, spaces
-		return hibits&hi8 != 0, nil
+		at.step, at.pos = atAfter, i
+		goto pause
 	}
 	{
 		top := &stack[len(stack)-1]
@@ -162,9 +203,33 @@ after:
 			}
 		}
 		if object {
-			return fail(i, "',' or '}' after a member")
+			return d.fail(i, "',' or '}' after a member")
 		}
-		return fail(i, "',' or ']' after an element")
+		return d.fail(i, "',' or ']' after an element")
+	}
+
+open:
+	for i < len(src) && src[i] <= ' ' {
+		if !isSpace(src[i]) {
+			break
+		}
+		spaces = true
+		i++
+	}
+	if i >= len(src) && !final {
+		at.step, at.pos = atOpen, i
+		goto pause
+	}
+	{
+		top := &stack[len(stack)-1]
+		object := tape[top.open].kind() == Object
+		if i < len(src) && (src[i] == '}' && object || src[i] == ']' && !object) {
+			goto end
+		}
+		top.count = 1
+		if !object {
+			goto value
+		}
 	}
 
 key:
@@ -175,18 +240,28 @@ key:
 		spaces = true
 		i++
 	}
+	if i >= len(src) && !final {
+		at.step, at.pos = atKey, i
+		goto pause
+	}
 	if i >= len(src) || src[i] != '"' {
-		return fail(i, "a key in double quotes")
+		return d.fail(i, "a key in double quotes")
 	}
 	{
-		end, kind, hb, at := scanString(src, i)
-		if at != "" {
-			return fail(end, at)
+		end, kind, hb, want := scanString(src, i+1, String)
+		at.bits |= hb
+		if want != "" {
+			if !final && end == len(src) {
+				at.step, at.begun, at.pos, at.kind = inKey, i, resumeString(src, end), kind
+				goto pause
+			}
+			return d.fail(end, want)
 		}
-		hibits |= hb
 		tape = append(tape, makeWord(kind, end-i, i))
 		i = end
 	}
+
+colon:
 	for i < len(src) && src[i] <= ' ' {
 		if !isSpace(src[i]) {
 			break
@@ -194,8 +269,12 @@ key:
 		spaces = true
 		i++
 	}
+	if i >= len(src) && !final {
+		at.step, at.pos = atColon, i
+		goto pause
+	}
 	if i >= len(src) || src[i] != ':' {
-		return fail(i, "':' after a key")
+		return d.fail(i, "':' after a key")
 	}
 	i++
 	goto value
@@ -210,11 +289,15 @@ end:
 		tape[top.open] = makeWord(open.kind(), len(tape), open.offset())
 	}
 	goto after
+
+pause:
+	d.tape, d.stack, d.at, d.spaces = tape, stack, at, spaces
+	return nil
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-func (d *Doc) syntax(at int, want string) error {
+func (d *Doc) fail(at int, want string) error {
 	found := "the end of the document"
 	if at < len(d.src) {
 		found = fmt.Sprintf("%q", d.src[at])
@@ -223,82 +306,6 @@ func (d *Doc) syntax(at int, want string) error {
 		}
 	}
 	return &SyntaxError{Offset: at, Msg: "expected " + want + ", found " + found}
-}
-
-// scanString reads the string that starts at the quote src[i]. It returns the
-// offset after the closing quote, its kind, and the bits of all its bytes, of
-// which hi8 tells whether one is over 0x7F. A fault is returned as what was
-// expected, and end is where.
-func scanString(src []byte, i int) (end int, kind Kind, bitsSeen uint64, want string) {
-	kind = String
-	i++
-	for {
-		for i+8 <= len(src) {
-			w := binary.LittleEndian.Uint64(src[i:])
-			q := w ^ ('"' * lo8)
-			b := w ^ ('\\' * lo8)
-			m := ((q-lo8)&^q | (b-lo8)&^b | (w-' '*lo8)&^w) & hi8
-			if m == 0 {
-				bitsSeen |= w
-				i += 8
-				continue
-			}
-			n := bits.TrailingZeros64(m) >> 3
-			bitsSeen |= w & (1<<(8*n) - 1)
-			i += n
-			goto special
-		}
-		for i < len(src) && src[i] >= ' ' && src[i] != '"' && src[i] != '\\' {
-			bitsSeen |= uint64(src[i])
-			i++
-		}
-		if i >= len(src) {
-			return i, kind, bitsSeen, "'\"' at the end of a string"
-		}
-	special:
-		switch src[i] {
-		case '"':
-			return i + 1, kind, bitsSeen, ""
-		case '\\':
-			if kind == String {
-				kind = stringEsc
-			}
-			if i+1 >= len(src) {
-				return i + 1, kind, bitsSeen, "an escape after '\\'"
-			}
-			switch src[i+1] {
-			case '"', '\\', 'b', 'f', 'n', 'r', 't':
-				i += 2
-			case '/':
-				kind = stringOdd
-				i += 2
-			case 'u':
-				kind = stringOdd
-				for k := i + 2; k < i+6; k++ {
-					if k >= len(src) || hexVal(src[k]) < 0 {
-						return min(k, len(src)), kind, bitsSeen, "four hexadecimal digits after '\\u'"
-					}
-				}
-				i += 6
-			default:
-				return i + 1, kind, bitsSeen, "one of \" \\ / b f n r t u after '\\'"
-			}
-		default:
-			return i, kind, bitsSeen, "an escape in place of a control character"
-		}
-	}
-}
-
-func hexVal(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c && c <= 'f':
-		return int(c-'a') + 10
-	case 'A' <= c && c <= 'F':
-		return int(c-'A') + 10
-	}
-	return -1
 }
 
 // scanNumber reads the number at src[i]; want is not empty where there is none.

@@ -90,6 +90,8 @@ type Doc struct {
 	stack   []frame
 	spaces  bool // white space stands between tokens
 	nonUTF8 bool
+	at      place
+	whole   bool // Finish has succeeded
 }
 
 // Parse validates src, which must hold exactly one JSON value (RFC 8259)
@@ -107,29 +109,57 @@ func Parse(src []byte) (*Doc, error) {
 // Reset parses src into d as [Parse] does and reuses d's memory. Values taken
 // from d before are no longer usable, also where it returns an error.
 func (d *Doc) Reset(src []byte, lim Limits) error {
+	d.Begin(len(src))
+	return d.Finish(src, lim)
+}
+
+// Begin makes d ready for a source that arrives in parts and will have about
+// size bytes. [Doc.Feed] may follow, and has to be followed by [Doc.Finish].
+// Values taken from d before are no longer usable, and there is no root until
+// Finish has succeeded.
+func (d *Doc) Begin(size int) {
+	d.src, d.tape, d.stack, d.at = nil, d.tape[:0], d.stack[:0], place{}
+	d.spaces, d.nonUTF8, d.whole = false, false, false
+	d.room(min(size, MaxBytes))
+}
+
+// Feed parses as much of a source as has arrived: src is all of it up to here,
+// and starts with the bytes of the call before; where it stands in memory may
+// change. After an error only Begin may follow.
+func (d *Doc) Feed(src []byte, lim Limits) error { return d.more(src, lim, false) }
+
+// Finish parses the rest of src, the whole source.
+func (d *Doc) Finish(src []byte, lim Limits) error {
+	if err := d.more(src, lim, true); err != nil {
+		return err
+	}
+	d.nonUTF8 = d.at.bits&hi8 != 0 && !utf8.Valid(src)
+	d.whole = true
+	return nil
+}
+
+func (d *Doc) more(src []byte, lim Limits, final bool) (err error) {
 	if lim.MaxDepth <= 0 {
 		lim.MaxDepth = DefaultMaxDepth
 	}
 	if lim.MaxBytes <= 0 || lim.MaxBytes > MaxBytes {
 		lim.MaxBytes = MaxBytes
 	}
-	d.src, d.tape, d.spaces, d.nonUTF8 = src, d.tape[:0], false, false
+	d.src = src
 	if len(src) > lim.MaxBytes {
-		d.src = nil
-		return &SyntaxError{Offset: lim.MaxBytes, Msg: limitMsg(len(src), lim.MaxBytes)}
+		err = &SyntaxError{Offset: lim.MaxBytes, Msg: limitMsg(len(src), lim.MaxBytes)}
+	} else {
+		err = d.parse(lim.MaxDepth, final)
 	}
-	high, err := d.parse(lim.MaxDepth)
 	if err != nil {
 		d.src, d.tape = nil, d.tape[:0]
-		return err
 	}
-	d.nonUTF8 = high && !utf8.Valid(src)
-	return nil
+	return err
 }
 
 // Root returns the document's value; of a Doc that holds none, the zero Value.
 func (d *Doc) Root() Value {
-	if len(d.tape) == 0 {
+	if !d.whole {
 		return Value{}
 	}
 	return Value{d, 0}

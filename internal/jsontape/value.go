@@ -1,9 +1,6 @@
 package jsontape
 
-import (
-	"slices"
-	"unsafe"
-)
+import "unsafe"
 
 // Value is one value of a [Doc]: a small cursor, to be copied freely. The
 // zero Value is of kind Invalid; it stands for what is absent, and every
@@ -319,43 +316,4 @@ func (v Value) colons() int {
 		}
 	}
 	return n
-}
-
-// appendUnescaped decodes the inside of a string that has been validated.
-func appendUnescaped(dst, s []byte) []byte {
-	dst = slices.Grow(dst, len(s))
-	for {
-		k := indexBackslash(s)
-		if k < 0 {
-			return append(dst, s...)
-		}
-		dst = append(dst, s[:k]...)
-		c := s[k+1]
-		if c != 'u' {
-			dst = append(dst, unescape[c])
-			s = s[k+2:]
-			continue
-		}
-		r, n := unescapeRune(s[k:])
-		dst = appendRune(dst, r)
-		s = s[k+n:]
-	}
-}
-
-var unescape = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
-
-// unescapeRune decodes the \u escape at the start of s, and its pair where it
-// is the first of one, and returns how many bytes it read.
-func unescapeRune(s []byte) (rune, int) {
-	r := hex4(s[2:])
-	if 0xD800 <= r && r < 0xDC00 && len(s) >= 12 && s[6] == '\\' && s[7] == 'u' {
-		if lo := hex4(s[8:]); 0xDC00 <= lo && lo < 0xE000 {
-			return (r-0xD800)<<10 + (lo - 0xDC00) + 0x10000, 12
-		}
-	}
-	return r, 6
-}
-
-func hex4(s []byte) rune {
-	return rune(hexVal(s[0])<<12 | hexVal(s[1])<<8 | hexVal(s[2])<<4 | hexVal(s[3]))
 }

@@ -35,7 +35,7 @@ func (c *conn) response(p *peer, msg []byte, m wire.Message, inline bool) {
 		return
 	}
 	f := c.find(key)
-	if c.solo && c.modern && p.src.http != nil && (f != nil && f.method == "tools/list" || f == nil && bytes.HasPrefix(id, ownList)) {
+	if c.solo && c.modern && (f != nil && f.method == "tools/list" || f == nil && bytes.HasPrefix(id, ownList)) {
 		c.noteParams(msg, m)
 	}
 	if f != nil {
@@ -64,17 +64,21 @@ var ownList = []byte(`"` + ownPrefix + `tools/list:`)
 // noteParams reads which arguments of tools have to be repeated in headers, for a
 // client that is shown its one upstream as it is.
 func (c *conn) noteParams(msg []byte, m wire.Message) {
-	if !bytes.Contains(msg, []byte("x-mcp-header")) {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.params) == 0 && !bytes.Contains(msg, []byte("x-mcp-header")) {
+		return
+	}
 	if c.params == nil {
 		c.params = make(map[string][]httpmcp.Param)
 	}
 	for it := wire.ElementsOf(msg, wire.Member(msg, m.Result, "tools")); it.Next(); {
 		raw := it.Value().Of(msg)
-		c.params[text(raw, whole(raw), "name")] = paramsIn(raw)
+		name := text(raw, whole(raw), "name")
+		delete(c.params, name) // what it had, it may have no more
+		if params := paramsIn(raw); params != nil {
+			c.params[name] = params
+		}
 	}
 }
 

@@ -115,6 +115,10 @@ func (c *conn) beside(f *inflight, do func()) {
 
 // one sends a request to one upstream.
 func (c *conn) one(p *peer, f *inflight, msg []byte, m wire.Message) {
+	if e := c.checkHeaders(p, f, msg, m); e != nil {
+		c.refuse(f, e.Code, "%s", e.Message)
+		return
+	}
 	f.mu.Lock()
 	f.peer = p
 	f.mu.Unlock()

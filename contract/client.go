@@ -25,7 +25,8 @@ type Options struct {
 	// continuation (C-21), and before every page. Any error refuses. Nil
 	// allows everything to every caller's own.
 	Authorize func(context.Context, Access) error
-	// Now is the clock of what is journaled; time.Now by default.
+	// Now is this process's clock, time.Now by default: of continuations and
+	// previews, and of what is journaled where the Store has no better one.
 	Now func() time.Time
 	// Lease is how long an owner is taken to be alive after it was last heard
 	// of; 30 s by default.
@@ -243,8 +244,11 @@ func (c *Client) Records(ctx context.Context, caller string, f Filter) ([]*Recor
 
 // Sweep runs the retention of the journal (C-20).
 func (c *Client) Sweep(ctx context.Context) (Swept, error) {
-	now := c.now()
-	return c.opt.Store.Sweep(ctx, now, now.Add(tombstoneLife))
+	now, err := c.instant(ctx)
+	if err != nil {
+		return Swept{}, err
+	}
+	return c.opt.Store.Sweep(ctx, now.At, now.At.Add(tombstoneLife))
 }
 
 func (c *Client) now() time.Time { return c.opt.Now().Round(0).UTC() }

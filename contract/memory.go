@@ -18,11 +18,13 @@ type Memory struct {
 	mu      sync.Mutex
 	records map[string]*Record // by ID.Hash
 	parcels map[string]Parcel
+	start   time.Time
+	floor   time.Time
 }
 
 // NewMemory returns an empty Memory.
 func NewMemory() *Memory {
-	return &Memory{records: map[string]*Record{}, parcels: map[string]Parcel{}}
+	return &Memory{records: map[string]*Record{}, parcels: map[string]Parcel{}, start: time.Now()}
 }
 
 // Hash returns the hex SHA-256 under which stores keep a record; it stays when
@@ -40,6 +42,25 @@ func (id ID) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// Now implements Store. A local time of time.Now has a monotonic reading, which
+// is the clock that counts.
+func (m *Memory) Now(_ context.Context, local time.Time) (Instant, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := Instant{Stamp: Stamp{At: local}, Floor: m.floor}
+	if local != local.Round(0) {
+		n.Clock, n.Tick = "process", local.Sub(m.start)
+	}
+	return n, nil
+}
+
+// told keeps the largest time that was recorded.
+func (m *Memory) told(t time.Time) {
+	if t.After(m.floor) {
+		m.floor = t
+	}
+}
+
 // Claim implements Store.
 func (m *Memory) Claim(_ context.Context, r *Record) (*Record, bool, error) {
 	m.mu.Lock()
@@ -50,6 +71,7 @@ func (m *Memory) Claim(_ context.Context, r *Record) (*Record, bool, error) {
 	}
 	r.Revision, r.IDHash = 1, hash
 	m.records[hash] = r.clone(r.ID)
+	m.told(r.UpdatedAt)
 	return nil, true, nil
 }
 
@@ -66,6 +88,7 @@ func (m *Memory) Update(_ context.Context, r *Record) error {
 	}
 	r.Revision++
 	m.records[r.Hash()] = r.clone(r.ID)
+	m.told(r.UpdatedAt)
 	return nil
 }
 

@@ -21,6 +21,10 @@ type mutation struct {
 	rec    *Record // as last read or written
 	claims Record  // what a claim would write: identity and fingerprint
 	fresh  bool    // nothing of the operation can have happened before this claim
+	// now is the present when the call began, or was last asked for, and read is
+	// when that was by a clock of this process.
+	now  Instant
+	read time.Time
 	// doubted are the units whose earlier submission, before this claim, may
 	// have happened: no refusal of a later one says that it did not.
 	doubted map[unitID]bool
@@ -102,12 +106,31 @@ func (m *mutation) allowed(ctx context.Context, action Action) *Error {
 		Key: m.id.Key, Target: m.in.Target, Params: m.in.Params})
 }
 
+// look reads the journal's clock. The process's own is read before: what is
+// counted from there ends no later than what others count from the journal's.
+func (m *mutation) look(ctx context.Context) error {
+	read := time.Now()
+	now, err := m.c.instant(ctx)
+	if err == nil {
+		m.now, m.read = now, read
+	}
+	return err
+}
+
+// later is the present without asking the journal again, counted by this
+// process from when it did.
+func (m *mutation) later() Instant { return m.now.after(time.Since(m.read)) }
+
 // claimAndRun is section 3's diagram.
 func (m *mutation) claimAndRun(ctx context.Context) (*Receipt, error) {
-	now := m.c.now()
+	if err := m.look(ctx); err != nil {
+		return m.c.refuse(m.def, m.id.Key, m.c.journalDown(err))
+	}
+	now := m.now.At
 	first := m.claims
 	first.State, first.Epoch = StatePending, 1
 	first.Owner, first.Lease = m.c.opt.Owner, now.Add(m.c.opt.Lease)
+	first.Stamp, first.Deadline = m.now.Stamp, m.def.spec.Bounds.Deadline
 	first.CreatedAt, first.UpdatedAt, first.SubmittedAt = now, now, now
 	first.Params = m.sealed()
 	m.rec, m.fresh = &first, true
@@ -118,15 +141,14 @@ func (m *mutation) claimAndRun(ctx context.Context) (*Receipt, error) {
 	if unit == nil {
 		return m.c.refuse(m.def, m.id.Key, errNoItems())
 	}
-	m.submitting(unit, now)
-	claimed := time.Now()
+	m.submitting(unit, m.now)
 	existing, ok, err := m.c.opt.Store.Claim(ctx, m.rec)
 	if err != nil {
 		return m.c.refuse(m.def, m.id.Key, m.c.journalDown(err))
 	}
 	if ok {
 		m.tellClaimed()
-		return m.run(ctx, unit, claimed)
+		return m.run(ctx, unit)
 	}
 	m.rec = existing
 	return m.again(ctx)
@@ -149,18 +171,21 @@ func (m *mutation) again(ctx context.Context) (*Receipt, error) {
 		deadline = time.Now().Add(m.call.Wait)
 	}
 	for poll := 2 * time.Millisecond; ; {
+		if err := m.look(ctx); err != nil {
+			return m.c.refuseRead(m.def, m.id.Key, err)
+		}
 		if e := m.conflict(); e != nil {
 			return m.c.refuse(m.def, m.id.Key, e)
 		}
 		switch m.rec.State {
 		case StatePending:
-			if m.rec.Lease.After(m.c.now()) {
+			if !m.rec.lapsed(m.now) {
 				if deadline.IsZero() || !m.await(ctx, deadline, &poll) {
 					return m.c.receipt(m.def, m.rec, false)
 				}
 				continue
 			}
-			if err := m.c.ownerLost(ctx, m.rec); err != nil {
+			if err := m.c.ownerLost(ctx, m.rec, m.now); err != nil {
 				if !errors.Is(err, ErrStaleRecord) {
 					return m.c.refuseRead(m.def, m.id.Key, err)
 				}
@@ -170,8 +195,8 @@ func (m *mutation) again(ctx context.Context) (*Receipt, error) {
 			}
 			continue
 		case StateUnknown:
-			if !m.protected() {
-				return m.c.receipt(m.def, m.rec, true)
+			if why := m.unprotected(); why != "" {
+				return m.unknown(why)
 			}
 		case StateAbsent:
 		case StatePartial:
@@ -181,12 +206,11 @@ func (m *mutation) again(ctx context.Context) (*Receipt, error) {
 		default:
 			return m.c.receipt(m.def, m.rec, true)
 		}
-		claimed := time.Now()
 		unit, err := m.reclaim(ctx)
 		switch {
 		case err == nil && unit != nil:
 			m.tellClaimed()
-			return m.run(ctx, unit, claimed)
+			return m.run(ctx, unit)
 		case err == nil:
 			return m.c.receipt(m.def, m.rec, true)
 		case !errors.Is(err, ErrStaleRecord):
@@ -227,7 +251,7 @@ func (m *mutation) await(ctx context.Context, deadline time.Time, poll *time.Dur
 // conflict compares a call with the record under its key (C-13).
 func (m *mutation) conflict() *Error {
 	r := m.rec
-	if expired(r, m.c.now()) {
+	if expired(r, m.now.At) {
 		return &Error{Kind: ErrExpired, Reason: ReasonExpired, Message: fmt.Sprintf("this operation id was used, with the outcome %s, and its record is past retention", outcomeOf(r.State))}
 	}
 	var in []string
@@ -259,11 +283,10 @@ func expired(r *Record, now time.Time) bool {
 	return r.Tombstone || !r.Expires.IsZero() && !r.Expires.After(now)
 }
 
-// protected reports whether every step in doubt may be submitted again
-// because the upstream still holds its key (C-16, C-18). A clock that went
-// backwards proves nothing.
-func (m *mutation) protected() bool {
-	now, found := m.c.now(), false
+// unprotected says why the steps in doubt may not be submitted again; "" where
+// the upstream surely still holds the key of each (C-16, C-18).
+func (m *mutation) unprotected() string {
+	found := false
 	for i := range m.rec.Steps {
 		u := &m.rec.Steps[i]
 		if !doubtful(u.Status) {
@@ -272,15 +295,41 @@ func (m *mutation) protected() bool {
 		found = true
 		s := m.step(u.Step)
 		if s == nil || u.Status == StepCompensating || m.def.idempotency(s) != ByKey {
-			return false
+			return noKey
 		}
-		switch keep := m.def.keyRetention(s); {
-		case keep == Forever:
-		case now.Before(u.First) || now.Before(m.rec.UpdatedAt) || !now.Before(u.First.Add(keep)):
-			return false
+		keep := m.def.keyRetention(s)
+		if keep == Forever {
+			continue
+		}
+		switch _, most := m.now.Since(Stamp{u.First, u.Clock, u.Tick}); {
+		case keep == 0:
+			return noKey
+		case most == never:
+			return fmt.Sprintf("the clock was set back, to before what the journal was told, so nobody can tell whether the upstream still holds the key: it does for %s", keep)
+		case most >= keep:
+			return fmt.Sprintf("the upstream holds a key for %s, and the first submission is longer ago: the key protects nothing any more", keep)
 		}
 	}
-	return found
+	if !found {
+		return noKey
+	}
+	return ""
+}
+
+// noKey is that there is no key that could protect.
+const noKey = "no key"
+
+// unknown answers that the outcome stays unknown; of a key that could have
+// protected another submission it says why it does not.
+func (m *mutation) unknown(why string) (*Receipt, error) {
+	r, _ := m.c.receipt(m.def, m.rec, true)
+	if why != noKey {
+		r.Message, r.Hint = why, "find out, then resolve this operation id; a new id could do it twice"
+		if m.def.Reconciles() != "none" {
+			r.Hint = "it may have happened: reconcile this operation id"
+		}
+	}
+	return r, r.Err()
 }
 
 func doubtful(s StepStatus) bool {
@@ -311,7 +360,7 @@ func (m *mutation) step(name string) *Step {
 // reclaim takes the record over for another submission: one conditional
 // update, durable before it returns. The unit is nil where nothing is left.
 func (m *mutation) reclaim(ctx context.Context) (*StepRecord, error) {
-	now := m.c.now()
+	now := m.now.At
 	was := *m.rec
 	was.Steps = append([]StepRecord(nil), m.rec.Steps...)
 	m.rec = was.clone(was.ID)
@@ -331,6 +380,7 @@ func (m *mutation) reclaim(ctx context.Context) (*StepRecord, error) {
 	}
 	r.State, r.Epoch, r.Owner, r.Lease = StatePending, r.Epoch+1, m.c.opt.Owner, now.Add(m.c.opt.Lease)
 	r.UpdatedAt, r.UnknownAt, r.Expires = now, time.Time{}, time.Time{}
+	r.Stamp, r.Deadline, r.Lost = m.now.Stamp, m.def.spec.Bounds.Deadline, false
 	r.Reason, r.Message = "", ""
 	if r.Params == nil {
 		r.Params = m.sealed()
@@ -340,7 +390,7 @@ func (m *mutation) reclaim(ctx context.Context) (*StepRecord, error) {
 		m.rec = &was
 		return nil, err
 	}
-	m.submitting(unit, now)
+	m.submitting(unit, m.now)
 	if err := m.c.opt.Store.Update(ctx, r); err != nil {
 		m.rec = &was
 		return nil, err
@@ -392,9 +442,9 @@ func majorOf(version string) string {
 
 // submitting marks a unit so that whoever finds the record without its owner
 // knows that it is in doubt.
-func (m *mutation) submitting(u *StepRecord, now time.Time) {
+func (m *mutation) submitting(u *StepRecord, now Instant) {
 	u.Status = StepSubmitted
 	if u.First.IsZero() {
-		u.First = now
+		u.First, u.Clock, u.Tick = now.At, now.Clock, now.Tick
 	}
 }

@@ -38,7 +38,7 @@ func (m *mutation) settle(now time.Time) {
 			doubt = u
 		}
 	}
-	r.UpdatedAt, r.Lease = now, now
+	r.UpdatedAt, r.Lease, r.Lost = now, now, false
 	whole := doubt == nil && undone == nil && refused == nil && absent == nil && !m.unreached()
 	var because *StepRecord
 	switch {
@@ -141,9 +141,18 @@ func (m *mutation) result() {
 // record writes the outcome. It outlives the call's context: what is known
 // must not be lost because nobody waits for it any more.
 func (m *mutation) record(ctx context.Context) (*Receipt, error) {
-	m.settle(m.c.now())
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
+	now := m.later()
+	if slices.ContainsFunc(m.rec.Steps, func(u StepRecord) bool { return doubtful(u.Status) }) {
+		// The settle time counts from here, so it has to be true also where the
+		// machine slept under the call. Without a journal the last commit fails.
+		if m.look(ctx) == nil {
+			now = m.now
+		}
+	}
+	m.rec.Stamp = now.Stamp
+	m.settle(now.At)
 	var err error
 	for try := 1; try <= 4; try++ {
 		if err = m.c.opt.Store.Update(ctx, m.rec); err == nil {
@@ -190,10 +199,10 @@ func (m *mutation) record(ctx context.Context) (*Receipt, error) {
 
 // ownerLost records that a pending operation's owner shows no life (C-16). The
 // error is ErrStaleRecord where the record has moved on.
-func (c *Client) ownerLost(ctx context.Context, rec *Record) error {
-	now := c.now()
+func (c *Client) ownerLost(ctx context.Context, rec *Record, present Instant) error {
+	now := present.At
 	lost := rec.clone(rec.ID)
-	lost.State, lost.UnknownAt, lost.UpdatedAt, lost.Expires = StateUnknown, now, now, time.Time{}
+	lost.State, lost.Lost, lost.UnknownAt, lost.UpdatedAt, lost.Expires = StateUnknown, true, now, now, time.Time{}
 	lost.Reason, lost.Message = ReasonOwnerLost, "the process that ran this is gone, and left no word of the outcome"
 	for i := range lost.Steps {
 		if lost.Steps[i].Status == StepSubmitted {

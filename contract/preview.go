@@ -94,6 +94,9 @@ func (c *Client) preview(ctx context.Context, def *Definition, call Call) (*Prev
 	case err != nil:
 		return fail(c.journalDown(err))
 	default:
+		if err := m.look(ctx); err != nil {
+			return fail(c.journalDown(err))
+		}
 		m.rec = rec
 		if e := m.conflict(); e != nil {
 			return fail(e)
@@ -120,7 +123,12 @@ func (c *Client) preview(ctx context.Context, def *Definition, call Call) (*Prev
 // it would submit nothing.
 func (m *mutation) standing() error {
 	switch r := m.rec; {
-	case r.State == StateRejected, r.State == StateUnknown && !m.protected(), r.State == StatePartial && !resumable(r):
+	case r.State == StateUnknown:
+		if why := m.unprotected(); why != "" {
+			_, err := m.unknown(why)
+			return err
+		}
+	case r.State == StateRejected, r.State == StatePartial && !resumable(r):
 		_, err := m.c.receipt(m.def, r, true)
 		return err
 	}

@@ -1,27 +1,36 @@
 package contract
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // find reads the record that a Ref names, after asking whether the caller may.
 // A pending one whose owner shows no life comes back as unknown.
 func (c *Client) find(ctx context.Context, ref Ref, action Action) (*Record, *Definition, *Error) {
+	rec, def, _, e := c.findNow(ctx, ref, action)
+	return rec, def, e
+}
+
+// findNow also returns the time at which the record stood so.
+func (c *Client) findNow(ctx context.Context, ref Ref, action Action) (*Record, *Definition, Instant, *Error) {
+	var now Instant
 	caller, key, e := c.identify(ref.Caller, ref.Key)
 	if e != nil {
-		return nil, nil, e
+		return nil, nil, now, e
 	}
 	if ref.Key == "" {
-		return nil, nil, &Error{Kind: ErrInvalid, Reason: ReasonInvalid, Message: "no operation id"}
+		return nil, nil, now, &Error{Kind: ErrInvalid, Reason: ReasonInvalid, Message: "no operation id"}
 	}
 	rec, err := c.lookupRecord(ctx, caller, nameOf(ref.Operation), key)
 	if err != nil && !errors.Is(err, ErrNoRecord) {
 		if e, ok := errors.AsType[*Error](err); ok {
-			return nil, nil, e
+			return nil, nil, now, e
 		}
-		return nil, nil, c.journalDown(err)
+		return nil, nil, now, c.journalDown(err)
 	}
 	access := Access{Action: action, Caller: caller, Operation: ref.Operation, Key: key}
 	var def *Definition
@@ -32,24 +41,27 @@ func (c *Client) find(ctx context.Context, ref Ref, action Action) (*Record, *De
 		}
 	}
 	if e := c.authorize(ctx, access); e != nil {
-		return nil, def, e
+		return nil, def, now, e
 	}
-	switch {
-	case rec == nil:
-		return nil, nil, &Error{Kind: ErrNotFound, Reason: ReasonNotFound, Message: "no operation of yours has this id: not found"}
-	case expired(rec, c.now()):
-		return nil, def, &Error{Kind: ErrExpired, Reason: ReasonExpired, Message: fmt.Sprintf("the record of this operation id is past retention; its outcome was %s", outcomeOf(rec.State))}
+	if rec == nil {
+		return nil, nil, now, &Error{Kind: ErrNotFound, Reason: ReasonNotFound, Message: "no operation of yours has this id: not found"}
 	}
-	for rec.State == StatePending && !rec.Lease.After(c.now()) {
-		err := c.ownerLost(ctx, rec)
+	if now, err = c.instant(ctx); err != nil {
+		return nil, def, now, c.journalDown(err)
+	}
+	if expired(rec, now.At) {
+		return nil, def, now, &Error{Kind: ErrExpired, Reason: ReasonExpired, Message: fmt.Sprintf("the record of this operation id is past retention; its outcome was %s", outcomeOf(rec.State))}
+	}
+	for rec.State == StatePending && rec.lapsed(now) {
+		err := c.ownerLost(ctx, rec, now)
 		if errors.Is(err, ErrStaleRecord) {
 			rec, err = c.opt.Store.Get(ctx, rec.ID)
 		}
 		if err != nil {
-			return nil, def, c.journalDown(err)
+			return nil, def, now, c.journalDown(err)
 		}
 	}
-	return rec, def, nil
+	return rec, def, now, nil
 }
 
 // lookupRecord finds a record by its whole identity, or by caller and key
@@ -97,7 +109,7 @@ func (c *Client) get(ctx context.Context, ref Ref) (*Receipt, error) {
 
 func (c *Client) reconcile(ctx context.Context, ref Ref) (*Receipt, error) {
 	for {
-		rec, def, e := c.find(ctx, ref, ActionReconcile)
+		rec, def, now, e := c.findNow(ctx, ref, ActionReconcile)
 		if e != nil {
 			return c.refuseRef(def, ref, e)
 		}
@@ -110,6 +122,7 @@ func (c *Client) reconcile(ctx context.Context, ref Ref) (*Receipt, error) {
 			r.Message, r.Hint = e.Message, e.Hint
 			return r, r.Err()
 		}
+		m.now, m.read = now, time.Now()
 		r, err, again := m.ask(ctx)
 		if !again {
 			return r, err
@@ -121,9 +134,17 @@ func (c *Client) reconcile(ctx context.Context, ref Ref) (*Receipt, error) {
 func (m *mutation) ask(ctx context.Context) (r *Receipt, rerr error, again bool) {
 	ctx, cancel := context.WithTimeout(ctx, m.def.spec.Bounds.Deadline)
 	defer cancel()
-	now := m.c.now()
-	// A clock that stands before what it once said settles nothing.
-	settled := !now.Before(m.rec.UnknownAt.Add(m.spec.Settle)) && !now.Before(m.rec.UpdatedAt)
+	wait, since := m.spec.Settle, "after the last attempt ended"
+	if m.rec.Lost {
+		// Whoever claimed it may have it in hand until its deadline (C-16).
+		wait, since = wait+cmp.Or(m.rec.Deadline, m.def.spec.Bounds.Deadline), "after the owner was last heard of"
+	}
+	least, _ := m.now.Since(m.rec.Stamp)
+	settled := least >= wait
+	if m.rec.Stamp.Clock == "" || m.now.Clock == "" {
+		// A wall clock alone may have been set forward before anybody looked.
+		settled = settled && m.now.At.Sub(m.rec.UnknownAt) >= m.spec.Settle
+	}
 	changed, reason, message := false, ReasonUndetermined, ""
 	for i := range m.rec.Steps {
 		u := &m.rec.Steps[i]
@@ -147,7 +168,7 @@ func (m *mutation) ask(ctx context.Context) (r *Receipt, rerr error, again bool)
 			u.Result = validResult(found.Result)
 		case found.State == Absent && !settled:
 			reason = ReasonNotSettled
-			message = fmt.Sprintf("the upstream shows nothing of it, but may still be at work: absence counts from %s after the outcome became unknown", m.spec.Settle)
+			message = fmt.Sprintf("the upstream shows nothing of it, but it may still be under way: absence counts from %s %s", wait, since)
 		case found.State == Absent && undoing:
 			u.Status, u.Reason, u.Message, changed = StepCompensated, "", "", true
 		case found.State == Absent:
@@ -158,7 +179,7 @@ func (m *mutation) ask(ctx context.Context) (r *Receipt, rerr error, again bool)
 	}
 	if changed {
 		unknown := m.rec.UnknownAt
-		m.settle(m.c.now())
+		m.settle(m.later().At)
 		if m.rec.State == StateUnknown {
 			m.rec.UnknownAt = unknown
 		}
@@ -191,7 +212,7 @@ func (c *Client) resolve(ctx context.Context, ref Ref, res Resolution) (*Receipt
 		return c.refuseRef(nil, ref, &Error{Kind: ErrInvalid, Reason: ReasonInvalid, Message: "a resolution names who and why"})
 	}
 	for {
-		rec, def, e := c.find(ctx, ref, ActionResolve)
+		rec, def, present, e := c.findNow(ctx, ref, ActionResolve)
 		if e != nil {
 			return c.refuseRef(def, ref, e)
 		}
@@ -208,7 +229,7 @@ func (c *Client) resolve(ctx context.Context, ref Ref, res Resolution) (*Receipt
 			m = &mutation{c: c, def: def, spec: def.spec.Mutation, id: rec.ID, rec: rec}
 			m.in = Invocation{Operation: def.ID(), Caller: rec.Caller, Key: rec.Key, Params: []byte("{}"), Target: rec.Target}
 		}
-		now := c.now()
+		now := present.At
 		note := Note{At: now, Who: res.Who, Did: "resolved absent", Why: res.Why}
 		if res.Completed {
 			note.Did = "resolved completed"

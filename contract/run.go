@@ -131,10 +131,12 @@ func (m *mutation) invocation(u *StepRecord) (*Invocation, *Step, error) {
 // run submits unit after unit from a record that was just claimed, and
 // records what comes of each before the next is submitted (C-19). It ends with
 // one commit that records the outcome: of one step, the second and last.
-func (m *mutation) run(ctx context.Context, unit *StepRecord, claimed time.Time) (*Receipt, error) {
-	timed, cancel := context.WithTimeout(ctx, m.def.spec.Bounds.Deadline)
+func (m *mutation) run(ctx context.Context, unit *StepRecord) (*Receipt, error) {
+	// From the stamp of the claim on, not from its end: others conclude from it
+	// when this call is over (C-16).
+	timed, cancel := context.WithDeadline(ctx, m.read.Add(m.def.spec.Bounds.Deadline))
 	defer cancel()
-	life := m.heartbeat(claimed)
+	life := m.heartbeat()
 	defer life.stop()
 
 	if m.fresh {
@@ -159,9 +161,8 @@ func (m *mutation) run(ctx context.Context, unit *StepRecord, claimed time.Time)
 			break
 		}
 		if upcoming != nil {
-			now := m.c.now()
-			m.submitting(upcoming, now)
-			m.rec.UpdatedAt, m.rec.Lease = now, now.Add(m.c.opt.Lease)
+			began := time.Now()
+			m.submitting(upcoming, m.renew())
 			if err := m.c.opt.Store.Update(timed, m.rec); err != nil {
 				// What was done so far may be unrecorded; the last commit tries
 				// once more, and nothing else is submitted.
@@ -170,7 +171,7 @@ func (m *mutation) run(ctx context.Context, unit *StepRecord, claimed time.Time)
 				m.rec.Reason, m.rec.Message = ReasonJournal, "the journal could not be written between two steps"
 				break
 			}
-			life.renewed()
+			life.renewed(began)
 		}
 		unit = upcoming
 	}
@@ -307,13 +308,13 @@ func (m *mutation) compensate(ctx context.Context, life *life) {
 		}
 		in.StepKey = StepKey(m.id, u.Step+"#compensate", u.Item)
 		u.Status = StepCompensating
-		now := m.c.now()
-		m.rec.UpdatedAt, m.rec.Lease = now, now.Add(m.c.opt.Lease)
+		began := time.Now()
+		m.renew()
 		if err := m.c.opt.Store.Update(ctx, m.rec); err != nil {
 			u.Status = StepCompleted // not begun
 			return
 		}
-		life.renewed()
+		life.renewed(began)
 		if _, err := s.Compensate(ctx, in); err != nil {
 			u.Status, u.Reason, u.Message = StepCompensationFailed, ReasonUpstream, "not undone: "+failureText(classify(ctx, s, err))
 			continue
@@ -322,11 +323,17 @@ func (m *mutation) compensate(ctx context.Context, life *life) {
 	}
 }
 
+// renew marks the record as its owner's, for another step.
+func (m *mutation) renew() Instant {
+	now := m.later()
+	m.rec.UpdatedAt, m.rec.Lease, m.rec.Stamp = now.At, now.At.Add(m.c.opt.Lease), now.Stamp
+	return now
+}
+
 // life is an owner's lease, kept by a timer. It is measured in real time, not
 // by the journal's clock.
 type life struct {
-	last  atomic.Int64 // nanoseconds since start, of the last renewal
-	start time.Time
+	last  atomic.Pointer[time.Time] // of the last renewal
 	lease time.Duration
 	timer *time.Timer
 	done  chan struct{}
@@ -337,9 +344,11 @@ type life struct {
 // them does not pass for a lost owner.
 const heartbeats = 5
 
-func (m *mutation) heartbeat(claimed time.Time) *life {
-	l := &life{start: claimed, lease: m.c.opt.Lease, done: make(chan struct{})}
-	id, epoch, c := m.id, m.rec.Epoch, m.c
+func (m *mutation) heartbeat() *life {
+	l := &life{lease: m.c.opt.Lease, done: make(chan struct{})}
+	claimed := m.read
+	l.last.Store(&claimed)
+	id, epoch, stamp, c := m.id, m.rec.Epoch, m.rec.Stamp, m.c
 	var beat func()
 	var mayRenew = make(chan struct{}, 1)
 	mayRenew <- struct{}{}
@@ -352,9 +361,12 @@ func (m *mutation) heartbeat(claimed time.Time) *life {
 		ctx, cancel := context.WithTimeout(context.Background(), l.lease)
 		defer cancel()
 		began := time.Now()
-		err := c.opt.Store.Heartbeat(ctx, id, epoch, c.now().Add(l.lease))
+		now, err := c.instant(ctx)
 		if err == nil {
-			l.last.Store(int64(began.Sub(l.start)))
+			err = c.opt.Store.Heartbeat(ctx, id, epoch, now.on(stamp).Add(l.lease))
+		}
+		if err == nil {
+			l.last.Store(&began)
 		}
 		if !errors.Is(err, ErrStaleRecord) && !l.over.Load() {
 			l.timer.Reset(l.lease / heartbeats)
@@ -366,12 +378,14 @@ func (m *mutation) heartbeat(claimed time.Time) *life {
 	return l
 }
 
-func (l *life) renewed() { l.last.Store(int64(time.Since(l.start))) }
+func (l *life) renewed(at time.Time) { l.last.Store(&at) }
 
 // alive reports whether the lease still runs: without it another may have
-// concluded that this owner is gone.
+// concluded that this owner is gone. A machine that slept has a monotonic clock
+// that slept, too; its wall clock tells.
 func (l *life) alive() bool {
-	return time.Since(l.start)-time.Duration(l.last.Load()) < l.lease
+	last, now := *l.last.Load(), time.Now()
+	return max(now.Sub(last), now.Round(0).Sub(last.Round(0))) < l.lease
 }
 
 // stop ends the heartbeat and waits for one that is under way.

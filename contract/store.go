@@ -19,6 +19,10 @@ var (
 // pass one suite. Methods may be called by many goroutines, and the same
 // journal may be open in many processes.
 type Store interface {
+	// Now is the present. local is the caller's own clock, which a journal
+	// without a better one takes for Instant.At. Waiting and expiry are decided
+	// by what it returns, never by one process's wall clock alone (C-16, C-18).
+	Now(ctx context.Context, local time.Time) (Instant, error)
 	// Claim inserts r if there is no record of its identity, in one conditional
 	// insert that is durable before Claim returns (C-10). Otherwise it returns
 	// the record there is, and false. r.Revision is 1 after a claim.
@@ -86,6 +90,12 @@ type Record struct {
 	Revision int64 // raised by each Update
 	Owner    string
 	Lease    time.Time // until then the owner may be alive; tells liveness only
+	// Stamp is when the owner claimed the record, last began a submission, or
+	// gave its last word. A step under way ends within Deadline of it.
+	Stamp    Stamp         `json:",omitzero"`
+	Deadline time.Duration `json:",omitempty"`
+	// Lost says that the owner vanished without a word.
+	Lost bool `json:",omitempty"`
 
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
@@ -115,7 +125,9 @@ type StepRecord struct {
 	Reason   string          `json:"reason,omitempty"`
 	Message  string          `json:"message,omitempty"`
 	Attempts int             `json:"attempts,omitempty"`
-	First    time.Time       `json:"first,omitzero"` // first submission
+	First    time.Time       `json:"first,omitzero"`  // first submission
+	Clock    string          `json:"clock,omitempty"` // and Tick: of First, as in a Stamp
+	Tick     time.Duration   `json:"tick,omitempty"`
 }
 
 // Filter selects records. Zero members select all.

@@ -92,6 +92,20 @@ var brokenOutcomes = []Breaker{
 	}},
 }
 
+func forward(c *Clock) bool { return c.State().Slip > 0 }
+func back(c *Clock) bool    { return c.State().Slip < 0 }
+
+// slipped breaks answers while the processes' clock is wrong in one direction.
+func slipped(way func(*Clock) bool, which func(*contract.Receipt) bool, change func(*contract.Receipt)) func(*broken) func(context.Context, Call) Answer {
+	return func(b *broken) func(context.Context, Call) Answer {
+		return rewrite(func(_ Call, r *contract.Receipt) {
+			if way(b.w.Clock) && which(r) {
+				change(r)
+			}
+		})(b)
+	}
+}
+
 var brokenTimes = []Breaker{
 	{"runs an expired key anew", "C-20", []string{"M16"}, resubmit(func(_ Call, r *contract.Receipt) bool {
 		return r.Reason == contract.ReasonExpired
@@ -110,11 +124,32 @@ var brokenTimes = []Breaker{
 			return a
 		}
 	}},
-	{"takes absence for proof before the upstream has settled", "C-16", []string{"M22"}, rewrite(func(_ Call, r *contract.Receipt) {
+	{"takes absence for proof before the upstream has settled", "C-16", []string{"M15", "M22"}, rewrite(func(_ Call, r *contract.Receipt) {
 		if r.Reason == contract.ReasonNotSettled {
 			reject(r, contract.ReasonAbsent)
 		}
 	})},
+	{"counts the settle time by a clock that was set forward", "C-16", []string{"M15", "M22"}, slipped(forward, func(r *contract.Receipt) bool {
+		return r.Reason == contract.ReasonNotSettled
+	}, func(r *contract.Receipt) { reject(r, contract.ReasonAbsent) })},
+	{"gives an owner up when the clock is set forward", "C-16", []string{"M22"}, slipped(forward, func(r *contract.Receipt) bool {
+		return r.Outcome == contract.Pending
+	}, func(r *contract.Receipt) { reject(r, contract.ReasonAbsent) })},
+	{"waits for a dead owner until the clock comes round again", "C-12", []string{"M22"}, slipped(back, func(r *contract.Receipt) bool {
+		return r.Reason == contract.ReasonOwnerLost
+	}, func(r *contract.Receipt) { r.Outcome, r.NextAction, r.Reason = contract.Pending, contract.NextWait, "" })},
+	{"forgets what it recorded when the clock is set forward", "C-20", []string{"M22"}, slipped(forward, func(r *contract.Receipt) bool {
+		return r.Replayed && r.Outcome == contract.Completed
+	}, func(r *contract.Receipt) { reject(r, contract.ReasonExpired) })},
+	{"trusts the upstream's key where the clock was set back", "C-18", []string{"M24"}, func(b *broken) func(context.Context, Call) Answer {
+		return func(ctx context.Context, c Call) Answer {
+			a := b.inner(ctx, c)
+			if c.Verb == VerbDo && nameOf(c.Operation) == OpCustomer && a.Outcome() == contract.Unknown && back(b.w.Clock) {
+				return b.again(ctx, c)
+			}
+			return a
+		}
+	}},
 	{"trusts the upstream's key after its retention", "C-18", []string{"M24"}, resubmit(func(c Call, r *contract.Receipt) bool {
 		return nameOf(c.Operation) == OpCustomer && r.Outcome == contract.Unknown
 	})},

@@ -34,6 +34,13 @@ func (s gatedStore) step(name string, broken error, do func() error) error {
 	return err
 }
 
+func (s gatedStore) Now(ctx context.Context, local time.Time) (contract.Instant, error) {
+	if s.gate.dead() {
+		return contract.Instant{}, errDead
+	}
+	return s.Store.Now(ctx, local)
+}
+
 func (s gatedStore) Claim(ctx context.Context, r *contract.Record) (existing *contract.Record, claimed bool, err error) {
 	broken, _ := s.fault.errs()
 	err = s.step("claim", broken, func() error {
@@ -52,6 +59,9 @@ func (s gatedStore) Update(ctx context.Context, r *contract.Record) error {
 func (s gatedStore) Heartbeat(ctx context.Context, id contract.ID, epoch int64, lease time.Time) error {
 	if s.gate.dead() {
 		return errDead
+	}
+	if s.fault.muted() {
+		return nil
 	}
 	return s.Store.Heartbeat(ctx, id, epoch, lease)
 }

@@ -59,7 +59,8 @@ type GoProcess struct {
 }
 
 // NewGoProcess makes a Client for a caller over a store and a transport, with
-// the definitions, the clock and the policy of a world.
+// the definitions, the clock and the policy of a world. The store is the face's
+// own; the time that it tells becomes the world's.
 func NewGoProcess(w *World, caller string, store contract.Store, rt http.RoundTripper) (*GoProcess, error) {
 	defs, err := Definitions(w.URL, rt)
 	if err != nil {
@@ -70,7 +71,7 @@ func NewGoProcess(w *World, caller string, store contract.Store, rt http.RoundTr
 		return nil, err
 	}
 	c, err := contract.New(contract.Options{
-		Store: store, Sealer: sealer, Caller: caller, Now: w.Clock.Now, Lease: w.Lease, Definitions: defs,
+		Store: timedStore{store, w.Clock}, Sealer: sealer, Caller: caller, Now: w.Clock.Now, Lease: w.Lease, Definitions: defs,
 		Authorize: func(_ context.Context, a contract.Access) error { return w.Policy.Allow(a) },
 		Evidence: func(_ context.Context, _, _ string, page []byte) (string, error) {
 			return fmt.Sprintf("r_%012x", len(page)), nil

@@ -19,7 +19,8 @@ type HistoryReport struct {
 	Keys       int // operation keys used
 	Faults     int // of the upstream and of the journal
 	Kills      int
-	Jumps      int // of our clock, by up to a day, forth and back
+	Slips      int // of our clock, by up to a day, forth and back
+	Hours      int // that passed, for the upstream, too
 	Held       int // calls that were under way while others were made
 	Effects    int
 	Outcomes   map[contract.Outcome]int // of the keys, at the end
@@ -29,7 +30,8 @@ type HistoryReport struct {
 // History plays a random history of calls over an adapter that has every
 // feature, as Go has: calls under new and used keys, from three processes, with
 // changed parameters, faults of the upstream and of the journal, kills, calls
-// that hang, jumps of the clock, reconciles and sweeps. At the end it heals the
+// that hang, hours that pass, a clock that is set forth and back, reconciles and
+// sweeps. At the end it heals the
 // world, settles what is unknown and judges all keys by the log. The same seed
 // plays the same history.
 func History(a Adapter, seed uint64, operations int) (HistoryReport, error) {
@@ -42,9 +44,6 @@ func History(a Adapter, seed uint64, operations int) (HistoryReport, error) {
 		World: w, adapter: a, rng: rand.New(rand.NewPCG(seed, 0)), held: map[int]*heldCall{},
 		report: HistoryReport{Outcomes: map[contract.Outcome]int{}},
 	}
-	// The jumps are errors of our clock. The upstream's is right, and a key's
-	// retention does not pass while the history lasts.
-	w.Upstream.KeyRetention = 0
 	for range 3 {
 		p, err := a.Open(w, alice)
 		if err != nil {
@@ -121,8 +120,10 @@ func (h *history) pick() *intent {
 func (h *history) step() error {
 	switch x := h.rng.IntN(100); {
 	case x < 4:
-		h.jump()
+		h.slip()
 		return nil
+	case x < 5:
+		return h.pass()
 	case x < 8:
 		return h.letGo()
 	case x < 10:
@@ -130,9 +131,6 @@ func (h *history) step() error {
 		return nil
 	case x < 25:
 		it := h.pick()
-		if h.held[it.n] != nil {
-			return nil // the upstream cannot tell yet
-		}
 		h.call(h.rng.IntN(3), Call{Verb: VerbReconcile, Operation: it.operation, Key: it.key}, it)
 		return nil
 	case x < 30:
@@ -212,13 +210,32 @@ func (h *history) fault(it *intent) {
 	h.Upstream.Script(f)
 }
 
-func (h *history) jump() {
-	h.report.Jumps++
+// slip sets our clock wrong, or right again.
+func (h *history) slip() {
+	h.report.Slips++
 	d := time.Duration(h.rng.Int64N(int64(2*day))) - day
-	if off := h.Clock.Offset(); off > 10*day || off < -10*day {
+	if off := h.Clock.State().Slip; off > 3*day || off < -3*day || h.rng.IntN(4) == 0 {
 		d = -off
 	}
-	h.Clock.Jump(d)
+	h.Clock.Slip(d)
+}
+
+// pass lets hours go by, in which the upstream forgets keys, but not so many
+// that a record is past its retention. No call hangs so long: it would have met
+// its deadline.
+func (h *history) pass() error {
+	if h.report.Hours > 200 {
+		return nil
+	}
+	for len(h.held) > 0 {
+		if err := h.letGo(); err != nil {
+			return err
+		}
+	}
+	n := 1 + h.rng.IntN(8)
+	h.report.Hours += n
+	h.Clock.Jump(time.Duration(n) * time.Hour)
+	return nil
 }
 
 // hang starts a call that waits at the upstream, before its effect, until
@@ -310,8 +327,9 @@ func (h *history) end() error {
 			return err
 		}
 	}
-	h.Clock.Jump(-h.Clock.Offset() + 12*day) // past every lease and settle time, and before any retention
-	for _, it := range h.intents {           // what has lost its owner becomes unknown now
+	h.Clock.Slip(-h.Clock.State().Slip)
+	h.Clock.Jump(12 * day)         // past every lease and settle time, and before any retention
+	for _, it := range h.intents { // what has lost its owner becomes unknown now
 		h.call(0, Call{Verb: VerbGet, Operation: it.operation, Key: it.key}, nil)
 	}
 	h.Clock.Jump(2 * SettleTime)

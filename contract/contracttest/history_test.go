@@ -3,7 +3,30 @@ package contracttest
 import (
 	"os"
 	"testing"
+
+	"github.com/spillway-mcp/spillway/contract"
 )
+
+// TestHistoryFinds holds the histories themselves: over a journal that believes
+// one machine's wall clock some of them give a key two effects (C-18).
+func TestHistoryFinds(t *testing.T) {
+	stores := memories()
+	a := Go(func(dir string) (contract.Store, error) {
+		s, err := stores(dir)
+		return wallStore{s}, err
+	}, true)
+	for seed := uint64(16); seed < 36; seed++ {
+		r, err := History(a, seed, 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Wrong) > 0 {
+			t.Logf("seed %d: %s", seed, r.Wrong[0])
+			return
+		}
+	}
+	t.Error("none of the histories is wrong")
+}
 
 // TestHistory plays random histories over the Go client: none may give a key
 // two effects.

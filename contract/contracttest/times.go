@@ -37,6 +37,58 @@ func slowOwner(s *scene) {
 		s.failf("the late result was not recorded: %s", b.Raw)
 	}
 	s.wantEffects(1)
+	if s.has(HasReconcile) && s.has(HasJournal) {
+		slowOwnerGivenUp(s)
+	}
+	if s.has(HasReconcile) {
+		slowUpstream(s)
+	}
+}
+
+// slowOwnerGivenUp: an owner is given up for lost while it waits for its
+// answer. The upstream shows nothing yet, and that is no absence before the
+// owner's deadline has passed, whatever the clock says (C-16).
+func slowOwnerGivenUp(s *scene) {
+	p, q := s.open(alice), s.open(alice)
+	s.Journal.Mute(true)
+	defer s.Journal.Mute(false)
+	came, release := s.hold(upstream.Fault{})
+	done := p.start(Call{Verb: VerbDo, Operation: OpCreate, Key: "k2", Params: params("name", "b")})
+	s.await(came, "the submission")
+	submitted := s.Upstream.Submissions()
+	s.Clock.Jump(35 * time.Second) // past the lease, before the deadline of a minute
+	for _, slip := range []time.Duration{0, day, -2 * day, day} {
+		s.Clock.Slip(slip)
+		s.want(q.reconcile(OpCreate, "k2"), contract.Unknown, contract.ReasonNotSettled)
+		s.want(q.do(OpCreate, "k2", params("name", "b")), contract.Unknown)
+		s.wantSubmissions(submitted)
+	}
+	release()
+	s.want(s.answer(done), contract.Completed)
+	s.want(q.do(OpCreate, "k2", params("name", "b")), contract.Completed)
+	s.wantSubmissions(submitted)
+}
+
+// slowUpstream: the answer is lost, and the upstream does what it was asked
+// later, within the settle time.
+func slowUpstream(s *scene) {
+	p := s.open(alice)
+	effects := len(s.Upstream.Effects())
+	later, committed := make(chan struct{}), make(chan struct{})
+	s.Upstream.Script(upstream.Fault{Later: later, After: func(upstream.Arrival) { close(committed) }})
+	s.want(p.do(OpSettled, "k3", params("name", "c")), contract.Unknown, contract.ReasonNoAnswer)
+	submitted := s.Upstream.Submissions()
+	s.Clock.Jump(SettleTime / 2)
+	for _, slip := range []time.Duration{0, day, -2 * day, day} {
+		s.Clock.Slip(slip)
+		s.want(p.reconcile(OpSettled, "k3"), contract.Unknown, contract.ReasonNotSettled)
+		s.want(p.do(OpSettled, "k3", params("name", "c")), contract.Unknown)
+	}
+	s.wantSubmissions(submitted)
+	close(later)
+	s.await(committed, "the late commit")
+	s.want(p.reconcile(OpSettled, "k3"), contract.Completed)
+	s.wantEffects(effects + 1)
 }
 
 // slowWrite is K51, in real time: the owner is alive and says so.
@@ -101,44 +153,113 @@ func survivors(s *scene) {
 	s.wantSubmissions(2)
 }
 
+// clockJumps sets the processes' clock a day forward and back, and the other
+// way round, around each time that they go by. The upstream's clock is right.
 func clockJumps(s *scene) {
-	p := s.open(alice)
-	for i, jumps := range [][]time.Duration{{day, -2 * day}, {-day, 2 * day}} {
+	for i, slips := range [][]time.Duration{{day, -2 * day, day}, {-day, 2 * day, -day}} {
 		k := string(rune('a' + i))
-		s.Upstream.Script(upstream.Fault{LoseAnswer: true})
-		s.want(p.do(OpCreate, k+"1", params("name", k+"1")), contract.Unknown)
-		s.want(p.do(OpCreate, k+"2", params("name", k+"2")), contract.Completed)
-		s.Upstream.Script(upstream.Fault{LoseRequest: true})
-		s.want(p.do(OpSettled, k+"3", params("name", k+"3")), contract.Unknown)
-		submitted := s.Upstream.Submissions()
-		for _, j := range jumps {
-			s.Clock.Jump(j)
-			s.want(p.do(OpCreate, k+"1", params("name", k+"1")), contract.Unknown)
-			a := p.do(OpCreate, k+"2", params("name", k+"2"))
-			s.want(a, contract.Completed)
-			if !a.Receipt.Replayed {
-				s.failf("after a jump of %s: %s", j, a.Raw)
-			}
-			if j < 0 { // a clock that stands before the event settles nothing
-				s.want(p.reconcile(OpSettled, k+"3"), contract.Unknown, contract.ReasonNotSettled)
-			}
-			s.wantSubmissions(submitted)
-		}
-		s.want(p.reconcile(OpCreate, k+"1"), contract.Completed)
+		slippedLease(s, k, slips)
+		slippedSettle(s, k, slips)
+		slippedRetentions(s, k, slips)
+		slippedContinuation(s, k, slips)
 	}
-
-	// A new call right after a jump back, and one that was under way at a jump.
-	came, release := s.hold(upstream.Fault{})
-	done := p.start(Call{Verb: VerbDo, Operation: OpCreate, Key: "k4", Params: params("name", "d")})
-	s.await(came, "the submission")
-	s.Clock.Jump(-day)
-	q := s.open(alice)
-	s.want(q.do(OpCreate, "k4", params("name", "d")), contract.Pending)
-	release()
-	s.want(s.answer(done), contract.Completed)
-	s.want(q.do(OpCreate, "k4", params("name", "d")), contract.Completed)
 }
 
+// slippedLease: an owner at work is not given up for another submission, and a
+// dead one is not waited for until a wrong clock comes round.
+func slippedLease(s *scene, k string, slips []time.Duration) {
+	p, q := s.open(alice), s.open(alice)
+	came, release := s.hold(upstream.Fault{})
+	call := Call{Verb: VerbDo, Operation: OpCreate, Key: k + "1", Params: params("name", k+"1")}
+	done := p.start(call)
+	s.await(came, "the submission")
+	submitted := s.Upstream.Submissions()
+	for _, slip := range slips {
+		s.Clock.Slip(slip)
+		if a := q.call(call); a.Outcome() != contract.Pending && a.Outcome() != contract.Unknown {
+			s.failf("the owner is at work, and after a slip of %s another is told %s", slip, a.Raw)
+		}
+		if a := q.reconcile(OpCreate, call.Key); a.Outcome() != contract.Pending && a.Outcome() != contract.Unknown {
+			s.failf("the owner is at work, and after a slip of %s a reconcile says %s", slip, a.Raw)
+		}
+		s.wantSubmissions(submitted)
+	}
+	release()
+	s.want(s.answer(done), contract.Completed)
+	s.want(q.call(call), contract.Completed)
+
+	s.Upstream.Script(upstream.Fault{After: func(upstream.Arrival) { p.Kill() }, LoseAnswer: true})
+	call.Key, call.Params = k+"2", params("name", k+"2")
+	if a := p.call(call); !a.Died {
+		s.fatalf("the killed process answered: %s", a.Raw)
+	}
+	s.Clock.Slip(-day)
+	q.lapse(OpCreate, call.Key)
+	s.want(q.call(call), contract.Unknown, contract.ReasonOwnerLost)
+	s.Clock.Slip(day)
+	s.want(q.reconcile(OpCreate, call.Key), contract.Completed)
+}
+
+// slippedSettle: absence is proven when the settle time has passed, and not by
+// a clock that says so.
+func slippedSettle(s *scene, k string, slips []time.Duration) {
+	p := s.open(alice)
+	s.Upstream.Script(upstream.Fault{LoseRequest: true})
+	s.want(p.do(OpSettled, k+"3", params("name", k+"3")), contract.Unknown)
+	submitted := s.Upstream.Submissions()
+	for _, slip := range slips {
+		s.Clock.Slip(slip)
+		s.want(p.do(OpSettled, k+"3", params("name", k+"3")), contract.Unknown)
+		s.want(p.reconcile(OpSettled, k+"3"), contract.Unknown, contract.ReasonNotSettled)
+		s.wantSubmissions(submitted)
+	}
+	s.Clock.Jump(SettleTime)
+	s.want(p.reconcile(OpSettled, k+"3"), contract.Rejected, contract.ReasonAbsent)
+	s.want(p.do(OpSettled, k+"3", params("name", k+"3")), contract.Completed)
+}
+
+// slippedRetentions: what was recorded is replayed, and a key that the upstream
+// holds gives one effect, with and without a sweep.
+func slippedRetentions(s *scene, k string, slips []time.Duration) {
+	p := s.open(alice)
+	s.want(p.do(OpCreate, k+"4", params("name", k+"4")), contract.Completed)
+	s.Upstream.Script(upstream.Fault{LoseAnswer: true})
+	s.want(p.do(OpCustomer, k+"5", params("name", k+"5")), contract.Unknown)
+	effects := len(s.Upstream.Effects())
+	for _, slip := range slips {
+		s.Clock.Slip(slip)
+		if s.has(HasSweep) {
+			p.call(Call{Verb: VerbSweep})
+		}
+		a := p.do(OpCreate, k+"4", params("name", k+"4"))
+		s.want(a, contract.Completed)
+		if !a.Receipt.Replayed {
+			s.failf("after a slip of %s: %s", slip, a.Raw)
+		}
+		if a = p.do(OpCustomer, k+"5", params("name", k+"5")); a.Outcome() != contract.Completed && a.Outcome() != contract.Unknown {
+			s.failf("after a slip of %s: %s", slip, a.Raw)
+		}
+		s.wantEffects(effects)
+	}
+}
+
+// slippedContinuation: it goes on to the right total, or says that it expired.
+func slippedContinuation(s *scene, k string, slips []time.Duration) {
+	p := s.open(alice)
+	_, token := s.stoppedRead(p)
+	for _, slip := range slips {
+		s.Clock.Slip(slip)
+		a := p.call(Call{Verb: VerbDo, Operation: OpCount, Params: collection("c"), Continuation: token})
+		if a.Reason() == contract.ReasonContinuationExpired && slip > 0 {
+			continue
+		}
+		s.wantRead(a, stableText(70), 70, 7, "")
+	}
+}
+
+// keyRetentionPassed: when the upstream has forgotten the key, nothing is
+// submitted under it any more; nor where a clock says that it has not, against
+// what the journal was told, also after a restart of the machine (C-18).
 func keyRetentionPassed(s *scene) {
 	p := s.open(alice)
 	s.Upstream.Script(upstream.Fault{LoseAnswer: true})
@@ -153,4 +274,23 @@ func keyRetentionPassed(s *scene) {
 	s.want(a, contract.Unknown)
 	s.wantSubmissions(2)
 	s.wantEffects(1)
+
+	for i, restart := range []bool{false, true} {
+		k := string(rune('b' + i))
+		s.Upstream.Script(upstream.Fault{LoseAnswer: true})
+		s.want(p.do(OpCustomer, k, params("name", k)), contract.Unknown)
+		s.Clock.Jump(KeyRetention + time.Hour)
+		s.want(p.do(OpCreate, k+"2", params("name", k+"2")), contract.Completed) // the journal is told the time
+		s.Clock.Slip(-20 * time.Hour)
+		if restart {
+			s.Clock.Restart()
+		}
+		before, effects := s.Upstream.Submissions(), len(s.Upstream.Effects())
+		for _, q := range []*proc{p, s.open(alice)} {
+			s.want(q.do(OpCustomer, k, params("name", k)), contract.Unknown)
+			s.wantSubmissions(before)
+			s.wantEffects(effects)
+		}
+		s.Clock.Slip(20 * time.Hour)
+	}
 }

@@ -30,7 +30,7 @@ func NewWorld() (*World, error) {
 		return nil, err
 	}
 	w := &World{Dir: dir, Clock: &Clock{}, Policy: &Policy{}, Journal: &JournalFault{}}
-	w.Upstream = upstream.New(w.Clock.Now)
+	w.Upstream = upstream.New(w.Clock.True)
 	w.Upstream.KeyRetention = KeyRetention
 	w.URL, w.stop = w.Upstream.Serve()
 	return w, nil
@@ -40,33 +40,6 @@ func NewWorld() (*World, error) {
 func (w *World) Close() {
 	w.stop()
 	_ = os.RemoveAll(w.Dir) // what is left in the system's folder for such is nobody's loss
-}
-
-// Clock is the real time and an offset, which only a case moves.
-type Clock struct {
-	mu     sync.Mutex
-	offset time.Duration
-}
-
-// Now returns the world's time.
-func (c *Clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.offset)
-}
-
-// Jump moves the clock, back too.
-func (c *Clock) Jump(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.offset += d
-}
-
-// Offset returns how far the clock was moved in all.
-func (c *Clock) Offset() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.offset
 }
 
 // Policy says who may do what: everybody everything, until it is told.
@@ -101,6 +74,7 @@ type JournalFault struct {
 	claim  error
 	record error
 	watch  func(step string, before bool)
+	mute   bool
 }
 
 // Break makes claims and records fail with these errors; nil lets them pass.
@@ -114,6 +88,19 @@ func (j *JournalFault) errs() (claim, record error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.claim, j.record
+}
+
+// Mute keeps owners' signs of life from the journal, or lets them through.
+func (j *JournalFault) Mute(on bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.mute = on
+}
+
+func (j *JournalFault) muted() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.mute
 }
 
 // Watch calls f before and after each step of a journal ("claim", "update",

@@ -47,6 +47,9 @@ func journalSealer(j config.Journal) (*contract.Sealer, error) {
 // noJournal stands for a journal that cannot be opened: it refuses everything.
 type noJournal struct{ err error }
 
+func (n noJournal) Now(context.Context, time.Time) (contract.Instant, error) {
+	return contract.Instant{}, n.err
+}
 func (n noJournal) Claim(context.Context, *contract.Record) (*contract.Record, bool, error) {
 	return nil, false, n.err
 }

@@ -226,7 +226,7 @@ func (p *commands) Lapse(operation, key string) { lapse(p.w, localCaller(), oper
 // localCaller is who calls on one machine.
 func localCaller() string { return fmt.Sprint("local:", os.Getuid()) }
 
-// lapse lets the lease of a record run out.
+// lapse lets the lease of a record run out, and the deadline of its owner.
 func lapse(w *contracttest.World, caller, operation, key string) {
 	j, err := journal.Open(filepath.Join(w.Dir, "journal.db"))
 	if err != nil {
@@ -239,7 +239,9 @@ func lapse(w *contracttest.World, caller, operation, key string) {
 		return // it died before its claim
 	}
 	if err == nil {
-		r.Lease = time.Now().Add(-time.Second)
+		// It was an hour ago.
+		r.Stamp.At, r.Stamp.Tick = r.Stamp.At.Add(-time.Hour), r.Stamp.Tick-time.Hour
+		r.Lease = r.Lease.Add(-time.Hour)
 		err = j.Update(ctx, r)
 	}
 	if err != nil {

@@ -110,7 +110,7 @@ func (p *process) Do(ctx context.Context, call contracttest.Call) contracttest.A
 	id := p.n
 	p.calls[id] = c
 	p.mu.Unlock()
-	p.send(toProcess{ID: id, Call: &call, Offset: p.w.Clock.Offset()})
+	p.send(toProcess{ID: id, Call: &call, Clock: p.w.Clock.State()})
 	left := ctx.Done()
 	for {
 		select {

@@ -25,11 +25,11 @@ type settings struct {
 
 // toProcess and fromProcess are the lines of the pipe.
 type toProcess struct {
-	ID     int                `json:"id"`
-	Call   *contracttest.Call `json:"call,omitempty"`
-	Offset time.Duration      `json:"offset,omitempty"` // of the world's clock
-	Cancel bool               `json:"cancel,omitempty"`
-	Refuse *bool              `json:"refuse,omitempty"` // the policy's answer
+	ID     int                     `json:"id"`
+	Call   *contracttest.Call      `json:"call,omitempty"`
+	Clock  contracttest.ClockState `json:"clock,omitzero"`
+	Cancel bool                    `json:"cancel,omitempty"`
+	Refuse *bool                   `json:"refuse,omitempty"` // the policy's answer
 }
 
 type fromProcess struct {
@@ -97,7 +97,7 @@ func (s *server) take(w *contracttest.World, p *contracttest.GoProcess, m toProc
 	case m.Refuse != nil:
 		s.asked[m.ID] <- *m.Refuse
 	case m.Call != nil:
-		w.Clock.Jump(m.Offset - w.Clock.Offset())
+		w.Clock.Set(m.Clock)
 		ctx, stop := context.WithCancel(context.Background())
 		s.calls[m.ID] = stop
 		call := *m.Call

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +35,7 @@ type Embedded struct {
 	close  sync.Once
 	closed error
 
+	told    int64        // the writer's: what it last wrote into clock
 	commits atomic.Int64 // transactions, each of one or more writes
 }
 
@@ -185,6 +187,20 @@ func (j *Embedded) prepare(ctx context.Context) error {
 	return nil
 }
 
+// Now implements contract.Store. The wall clock is the machine's, as the caller
+// read it; the other counts from the machine's start.
+func (j *Embedded) Now(ctx context.Context, local time.Time) (contract.Instant, error) {
+	var told int64
+	err := j.read.QueryRowContext(ctx, `SELECT told FROM clock`).Scan(&told)
+	// A file of before, that can only be read, has no such table.
+	if err != nil && !errors.Is(err, sql.ErrNoRows) && !strings.Contains(err.Error(), "no such table") {
+		return contract.Instant{}, err
+	}
+	now := contract.Instant{Stamp: contract.Stamp{At: local}, Floor: instant(told)}
+	now.Clock, now.Tick = bootTime()
+	return now, nil
+}
+
 // Claim implements contract.Store.
 func (j *Embedded) Claim(ctx context.Context, r *contract.Record) (*contract.Record, bool, error) {
 	c := *r
@@ -195,7 +211,7 @@ func (j *Embedded) Claim(ctx context.Context, r *contract.Record) (*contract.Rec
 	}
 	var had row
 	claimed := false
-	err = j.do(ctx, func(ctx context.Context, _ *sql.Conn) error {
+	err = j.doAt(ctx, r.UpdatedAt, func(ctx context.Context, _ *sql.Conn) error {
 		res, err := j.stmts.claim.ExecContext(ctx, c.IDHash, r.Caller, r.Operation, r.Key, r.State,
 			nanos(r.CreatedAt), nanos(r.Expires), nanos(r.Lease), r.Epoch, body)
 		if err != nil {
@@ -229,7 +245,7 @@ func (j *Embedded) Update(ctx context.Context, r *contract.Record) error {
 		return err
 	}
 	verdict := error(nil)
-	err = j.do(ctx, func(ctx context.Context, _ *sql.Conn) error {
+	err = j.doAt(ctx, r.UpdatedAt, func(ctx context.Context, _ *sql.Conn) error {
 		verdict = nil
 		res, err := j.stmts.update.ExecContext(ctx, r.State, nanos(r.Expires), nanos(r.Lease), r.Epoch, body, hash, r.Revision)
 		if err != nil {

@@ -84,6 +84,36 @@ func serialized(ctx context.Context, f func() error) error {
 	}
 }
 
+// Now implements contract.Store: the time is the database's, for all who share
+// it. It is asked for outside of the serialisable order, in which claims would
+// wait for one another on account of it.
+func (p *Postgres) Now(ctx context.Context, _ time.Time) (contract.Instant, error) {
+	var now contract.Instant
+	err := p.pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		all, err := c.Conn().PgConn().Exec(ctx, `BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY;
+			SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, (SELECT coalesce(max(created), 0) FROM spillway_records);
+			COMMIT`).ReadAll()
+		if err != nil {
+			return err
+		}
+		if len(all) != 3 || len(all[1].Rows) != 1 {
+			return errors.New("the database does not tell the time")
+		}
+		micros, err := strconv.ParseInt(string(all[1].Rows[0][0]), 10, 64)
+		if err != nil {
+			return err
+		}
+		latest, err := strconv.ParseInt(string(all[1].Rows[0][1]), 10, 64)
+		if err != nil {
+			return err
+		}
+		now.At, now.Floor = time.UnixMicro(micros).UTC(), instant(latest)
+		now.Clock, now.Tick = "database", time.Duration(micros)*time.Microsecond
+		return nil
+	})
+	return now, err
+}
+
 // Claim implements contract.Store.
 func (p *Postgres) Claim(ctx context.Context, r *contract.Record) (*contract.Record, bool, error) {
 	c := *r

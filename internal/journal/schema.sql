@@ -21,3 +21,7 @@ CREATE TABLE IF NOT EXISTS parcels (
 	expires INTEGER NOT NULL,
 	data    BLOB NOT NULL
 );
+CREATE TABLE IF NOT EXISTS clock (
+	id   INTEGER PRIMARY KEY CHECK (id = 1),
+	told INTEGER NOT NULL -- the largest time that any write named
+);

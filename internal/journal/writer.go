@@ -4,11 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"time"
 )
 
 // request is one write that waits for the writer.
 type request struct {
 	ctx context.Context
+	at  int64 // the time that it names; 0 is none
 	do  func(context.Context, *sql.Conn) error
 	err chan error
 }
@@ -20,7 +22,12 @@ var errClosed = errors.New("journal is closed")
 // waits takes it out of the queue; once begun, the answer is awaited, so that
 // the caller knows what there is.
 func (j *Embedded) do(ctx context.Context, f func(context.Context, *sql.Conn) error) error {
-	r := &request{ctx, f, make(chan error, 1)}
+	return j.doAt(ctx, time.Time{}, f)
+}
+
+// doAt is do for a write that names a time.
+func (j *Embedded) doAt(ctx context.Context, at time.Time, f func(context.Context, *sql.Conn) error) error {
+	r := &request{ctx, nanos(at), f, make(chan error, 1)}
 	select {
 	case <-j.quit:
 		return errClosed
@@ -80,6 +87,10 @@ func (j *Embedded) writer() {
 	}
 }
 
+// tellEvery is how much later than the last a time has to be to be written as
+// the latest: not every commit needs another page for it.
+const tellEvery = int64(time.Second)
+
 // commit runs a batch. Where one of several fails, each is run alone, so that
 // nobody gets another's error.
 func (j *Embedded) commit(batch []*request) {
@@ -115,8 +126,17 @@ func (j *Embedded) transact(batch []*request) error {
 	if _, err := j.stmts.begin.ExecContext(ctx); err != nil {
 		return err
 	}
+	told := j.told
 	for _, r := range batch {
 		if err := r.do(ctx, j.conn); err != nil {
+			j.rollback(ctx)
+			return err
+		}
+		told = max(told, r.at)
+	}
+	if told >= j.told+tellEvery {
+		if _, err := j.conn.ExecContext(ctx, `INSERT INTO clock (id, told) VALUES (1, ?)
+			ON CONFLICT (id) DO UPDATE SET told = max(told, excluded.told)`, told); err != nil {
 			j.rollback(ctx)
 			return err
 		}
@@ -124,6 +144,9 @@ func (j *Embedded) transact(batch []*request) error {
 	if _, err := j.stmts.commit.ExecContext(ctx); err != nil {
 		j.rollback(ctx)
 		return err
+	}
+	if told >= j.told+tellEvery {
+		j.told = told
 	}
 	j.commits.Add(1)
 	return nil

@@ -78,6 +78,16 @@ func (f *Fake) handle(a Arrival) reply {
 	if fault.LoseRequest {
 		return reply{broken: true, reset: fault.Reset}
 	}
+	if fault.Later != nil {
+		go func() {
+			<-fault.Later
+			f.serve(a)
+			if fault.After != nil {
+				fault.After(a)
+			}
+		}()
+		return reply{broken: true, reset: fault.Reset}
+	}
 	r := f.serve(a)
 	if fault.Twice {
 		r = f.serve(a)

@@ -13,7 +13,10 @@ type Fault struct {
 	Body   string // with Refuse or Answer: the body; "" is an object with an error
 
 	LoseRequest bool // break the connection and do nothing
-	Twice       bool // the network delivers the request twice
+	// Later breaks the connection at once, and does what was asked when the
+	// channel is closed: a request that waits in a queue.
+	Later <-chan struct{}
+	Twice bool // the network delivers the request twice
 
 	After func(Arrival) // runs when the effect is committed, before the answer; may block
 

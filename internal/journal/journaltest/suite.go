@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ func Run(t *testing.T, open Open) {
 	t.Run("C15 a record comes back as it was", func(t *testing.T) { roundTrip(t, open) })
 	t.Run("C16 an update of what has changed is stale", func(t *testing.T) { update(t, open) })
 	t.Run("C16 a lease moves without the record", func(t *testing.T) { heartbeat(t, open) })
+	t.Run("C18 the time", func(t *testing.T) { present(t, open) })
 	t.Run("C20 sweep", func(t *testing.T) { sweep(t, open) })
 	t.Run("C21 identities do not mix", func(t *testing.T) { identities(t, open) })
 	t.Run("list", func(t *testing.T) { list(t, open) })
@@ -229,6 +231,36 @@ func heartbeat(t *testing.T, open Open) {
 	must(t, b.Update(ctx, got))
 	if err := a.Heartbeat(ctx, r.ID, 1, later); !errors.Is(err, contract.ErrStaleRecord) {
 		t.Errorf("heartbeat of one given up: %v", err)
+	}
+}
+
+// present: the time is at hand, one clock of it never goes back, and every
+// handle knows the latest time that any was told.
+func present(t *testing.T, open Open) {
+	a, b := open(t)
+	first, err := a.Now(ctx, time.Now())
+	must(t, err)
+	if off := time.Since(first.At); off < -time.Minute || off > time.Minute {
+		t.Errorf("the time is %s", first.At)
+	}
+	if first.Clock == "" && runtime.GOOS == "linux" {
+		t.Error("no clock but the wall's")
+	}
+	told := start.Add(1000 * time.Hour)
+	r := record("k")
+	r.CreatedAt, r.UpdatedAt = told, told
+	claimed(t, a, r)
+	earlier := record("earlier")
+	claimed(t, b, earlier)
+	for _, s := range []contract.Store{a, b} {
+		now, err := s.Now(ctx, time.Now().Add(-24*time.Hour).Round(0))
+		must(t, err)
+		if now.Clock != "" && (now.Clock != first.Clock || now.Tick < first.Tick) {
+			t.Errorf("the clock went from %s %s to %s %s", first.Clock, first.Tick, now.Clock, now.Tick)
+		}
+		if d := told.Sub(now.Floor); d > time.Second || d < 0 {
+			t.Errorf("it was told of %s, and knows of %s", told, now.Floor)
+		}
 	}
 }
 

@@ -42,6 +42,10 @@ document.title = JSON.stringify({
 });
 </script>`
 
+// phone shows the page as wide as a phone does, and takes over what the probe finds.
+const phone = `<!doctype html><title>waiting</title><style>body{margin:0}iframe{border:0;width:375px;height:12000px}</style>
+<iframe src="/" onload="document.title = this.contentDocument.title"></iframe>`
+
 // The page in a real browser: light and dark, wide and as narrow as a phone,
 // nothing fetched, nothing too faint to read, tables that sort.
 // SPILLWAY_TEST_SHOTS names a directory to leave pictures in.
@@ -68,16 +72,23 @@ func TestPageInABrowser(t *testing.T) {
 			asked = append(asked, q.URL.Path)
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		if q.URL.Path == "/phone" { // narrower than a window can be made
+			w.Write([]byte(phone))
+			return
+		}
 		w.Write(bytes.Replace(page.Bytes(), []byte("</body>"), []byte(probe+"</body>"), 1))
 	}))
 	defer server.Close()
 	for _, look := range []struct {
-		name, window string
-		dark         bool
-	}{{"light", "1200,6000", false}, {"dark", "1200,6000", true}, {"phone", "500,9000", false}, {"phone-dark", "500,9000", true}} {
+		name, path, window string
+		dark               bool
+	}{
+		{"light", "/", "1200,9000", false}, {"dark", "/", "1200,9000", true},
+		{"phone", "/phone", "500,12000", false}, {"phone-dark", "/phone", "500,12000", true},
+	} {
 		t.Run(look.name, func(t *testing.T) {
 			asked = nil
-			found := see(t, browser, server.URL, look.name, look.window, look.dark)
+			found := see(t, browser, server.URL+look.path, look.name, look.window, look.dark)
 			if found.Over > 0 {
 				t.Errorf("the page is %d pixels wider than the window of %d", found.Over, found.Width)
 			}
@@ -93,8 +104,11 @@ func TestPageInABrowser(t *testing.T) {
 			if found.Most <= found.Least || found.Sort != "ascending" {
 				t.Errorf("sorted: %v first, then %v, %s", found.Most, found.Least, found.Sort)
 			}
+			if look.path == "/phone" && found.Width != 375 {
+				t.Errorf("a phone of %d pixels", found.Width)
+			}
 			for _, path := range asked {
-				if path != "/" {
+				if path != "/" && path != look.path {
 					t.Errorf("the page fetches %s", path)
 				}
 			}

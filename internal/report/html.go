@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -48,6 +49,7 @@ type shownTable struct {
 	Rows        []shownRow
 	Left        []bool
 	More        int
+	Aside       string // what is said of rows that are only named
 }
 
 type shownRow struct{ Cells []Cell }
@@ -58,16 +60,60 @@ func (p *page) Table(id string) *shownTable {
 		if t.ID != id {
 			continue
 		}
-		s := &shownTable{ID: t.ID, Caption: t.Caption, Columns: t.Columns, More: max(0, len(t.Rows)-maxRows)}
-		for _, c := range t.Columns {
+		s := &shownTable{ID: t.ID, Caption: t.Caption, Columns: t.Columns}
+		var quiet []string
+		for i, row := range t.Rows {
+			if i < len(t.quiet) && t.quiet[i] {
+				quiet = append(quiet, rowName(row, t.Columns))
+			} else {
+				s.Rows = append(s.Rows, shownRow{row})
+			}
+		}
+		s.joinServer()
+		for _, c := range s.Columns {
 			s.Left = append(s.Left, c.Text)
 		}
-		for _, row := range t.Rows[:min(len(t.Rows), maxRows)] {
-			s.Rows = append(s.Rows, shownRow{row})
+		if len(quiet) > 0 {
+			s.Aside = t.aside + " " + strings.Join(quiet[:min(len(quiet), maxRows)], ", ") + "."
+		}
+		if s.More = max(0, len(s.Rows)-maxRows); s.More > 0 {
+			s.Rows = s.Rows[:maxRows]
 		}
 		return s
 	}
 	return nil
+}
+
+// joinServer puts server and tool into one column, as rules files name them. It
+// stays in view where a table is wider than the window.
+func (s *shownTable) joinServer() {
+	if s.Columns[0].Field != "server" {
+		return
+	}
+	s.Columns = slices.Clone(s.Columns[1:])
+	for i := range s.Rows {
+		cells := slices.Clone(s.Rows[i].Cells[1:])
+		server := s.Rows[i].Cells[0]
+		cells[0] = Cell{Show: server.Show + "." + cells[0].Show, Plain: server.Plain + "." + cells[0].Plain}
+		s.Rows[i].Cells = cells
+	}
+}
+
+// rowName is a row in one word: its names up to the first figure.
+func rowName(row []Cell, columns []Column) string {
+	var words []string
+	for i, c := range columns {
+		if !c.Text || len(words) == 2 {
+			break
+		}
+		if row[i].Show != "" {
+			words = append(words, row[i].Show)
+		}
+	}
+	if columns[0].Field == "server" {
+		return strings.Join(words, ".")
+	}
+	return strings.Join(words, " when ")
 }
 
 // Nav names the sections that the page has.

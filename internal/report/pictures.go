@@ -20,8 +20,9 @@ type histBar struct {
 }
 
 type histLabel struct {
-	X    int
-	Text string
+	X     int
+	Text  string
+	Class string
 }
 
 // Hist draws the distribution; nil without sessions.
@@ -35,14 +36,14 @@ func (p *page) Hist() *hist {
 	}
 	h := &hist{}
 	var said []string
-	const step, base, high = 32, 160, 135
+	const step, base, high = 31, 160, 135
 	for i, b := range p.Spread {
-		x := 4 + i*step
+		x := 10 + i*step
+		if b.From == nil {
+			x = 4
+		}
 		for k, n := range []int{b.Text, b.Structured} {
 			class := []string{"text", "structured"}[k]
-			if b.From == nil {
-				class = "loss"
-			}
 			tall := n * high / most
 			if n > 0 {
 				tall = max(tall, 2)
@@ -50,15 +51,16 @@ func (p *page) Hist() *hist {
 			left := x + k*14
 			h.Bars = append(h.Bars, histBar{Class: class, X: left, Y: base - tall, W: 12, H: tall, N: n, TX: left + 6, TY: base - tall - 4})
 		}
-		label := strconv.Itoa(int(b.To*100+0.5)-10) + "–"
 		if b.From == nil {
-			label = "loss"
+			h.Labels = append(h.Labels, histLabel{x + 13, "loss", "bad"})
+		} else {
+			h.Labels = append(h.Labels, histLabel{x - 2, fmt.Sprintf("%.0f", *b.From*100), ""})
 		}
-		h.Labels = append(h.Labels, histLabel{x + 13, label})
 		if b.Text > 0 {
 			said = append(said, fmt.Sprintf("%s: %d", b.label(), b.Text))
 		}
 	}
+	h.Labels = append(h.Labels, histLabel{min(10+len(p.Spread)*step-2, 350), "100", ""})
 	h.Desc = "As text hosts have it. " + strings.Join(said, ". ") + "."
 	return h
 }
@@ -99,7 +101,7 @@ func (p *page) Tools() (all []bar) {
 			}
 			all = append(all, bar{
 				Name: clean(s.Server + "." + t.Tool), Value: share(t.Text.NetFraction).Show, Bad: t.Text.NetSaved < 0,
-				Parts: parts(t.Text.BytesIn, []string{"k3", "k2"}, t.Text.BytesOut, t.Text.BytesExpanded),
+				Parts: parts(t.Text.BytesIn, []string{"k1", "k2"}, t.Text.BytesOut, t.Text.BytesExpanded),
 			})
 		}
 	}
@@ -143,13 +145,25 @@ func (p *page) CostBars() (all []bar) {
 			c    *Costs
 			bad  bool
 		}{{"without", &c.Text.Without, false}, {"with", &c.Text.With, c.Text.Saved.Tokens < 0}} {
+			value := grouped(side.c.Total.Tokens)
+			if side.c == &c.Text.With && c.Text.Without.Total.Tokens > 0 {
+				value += ", " + less(c.Text.Saved.Tokens, c.Text.Without.Total.Tokens)
+			}
 			all = append(all, bar{
-				Name: clean(c.name()) + ", " + side.name, Value: grouped(side.c.Total.Tokens), Bad: side.bad,
+				Name: clean(c.name()) + ", " + side.name, Value: value, Bad: side.bad,
 				Parts: parts(most, costClasses, side.c.Definitions.Tokens, side.c.Arguments.Tokens, side.c.Results.Tokens, side.c.Carried.Tokens, side.c.Failures.Tokens),
 			})
 		}
 	}
 	return all
+}
+
+// less says a saving of n of total, or the loss that it is.
+func less(n, total int64) string {
+	if n < 0 {
+		return strings.TrimPrefix(percent(float64(n)/float64(total)), "−") + " more"
+	}
+	return percent(float64(n)/float64(total)) + " less"
 }
 
 // curve is one session's picture.

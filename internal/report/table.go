@@ -15,6 +15,15 @@ type Table struct {
 	Caption string
 	Columns []Column
 	Rows    [][]Cell
+
+	quiet []bool // rows that the page only names: there is nothing in them
+	aside string // what the page says before those names
+}
+
+// add adds a row; quiet tells that it says nothing but that it is there.
+func (t *Table) add(quiet bool, row ...Cell) {
+	t.Rows = append(t.Rows, row)
+	t.quiet = append(t.quiet, quiet)
 }
 
 // Column is one column of a table.
@@ -63,7 +72,11 @@ func share(f *float64) Cell {
 }
 
 func percent(f float64) string {
-	return strings.Replace(strconv.FormatFloat(math.Floor(f*1000+1e-6)/10, 'f', 1, 64), "-", "−", 1) + " %"
+	n, sign := int64(math.Floor(f*1000+1e-6)), ""
+	if n < 0 {
+		n, sign = -n, "−"
+	}
+	return fmt.Sprintf("%s%s.%d %%", sign, grouped(n/10), n%10)
 }
 
 // rate is a cost for one: it has no per cent sign, since it may be over 1.
@@ -105,9 +118,17 @@ func (r *Report) sessionTable() Table {
 		{"Text in, bytes", "bytes_in", false}, {"Saved, bytes", "net_saved", false}, {"Saved", "net_fraction", false},
 		{"Structured in, bytes", "structured_in", false}, {"Saved, bytes", "structured_saved", false}, {"Saved", "structured_fraction", false},
 	}}
+	names := map[string]string{}
+	for i := range r.Costs {
+		names[r.Costs[i].Session] = r.Costs[i].name()
+	}
 	for _, s := range r.Sessions {
+		session := word(s.Session)
+		if name, ok := names[s.Session]; ok {
+			session.Show = clean(name)
+		}
 		t.Rows = append(t.Rows, []Cell{
-			word(s.Session),
+			session,
 			number(s.BytesIn), net(s.NetSaved), share(s.NetFraction),
 			number(s.StructuredIn), net(s.StructuredSaved), share(s.StructuredPortion),
 		})
@@ -156,7 +177,7 @@ func (r *Report) toolTable() Table {
 }
 
 func (r *Report) missTable() Table {
-	t := Table{ID: "misses", Caption: "Rules: how often what they cut was wanted after all", Columns: []Column{
+	t := Table{ID: "misses", Caption: "Rules: how often what they cut was wanted after all", aside: "Rules that cut nothing, of which nothing was asked again:", Columns: []Column{
 		{"Server", "server", true}, {"Tool", "tool", true}, {"Rule", "rule", true}, {"Cut", "reduced", false},
 		{"Expands", "expands", false}, {"For one cut", "expand_rate", false},
 		{"Asked again, equal", "equal", false}, {"Narrower", "narrower", false},
@@ -176,17 +197,18 @@ func (r *Report) missTable() Table {
 		} else if len(m.Rule) > 8 {
 			rule.Show = m.Rule[:8]
 		}
-		t.Rows = append(t.Rows, []Cell{
+		quiet := m.Reduced+m.Expands+m.Expired+m.Unknown+m.Refused+m.Equal+m.Narrower+m.Verified == 0 && len(m.Flags) == 0
+		t.add(quiet,
 			word(m.Server), word(m.Tool), rule, number(m.Reduced), number(m.Expands), rate(m.ExpandRate),
 			number(m.Equal), number(m.Narrower), number(m.Envelopes), number(m.Verified), number(m.Expired),
 			word(strings.Join(fields, ", ")), flags,
-		})
+		)
 	}
 	return t
 }
 
 func (r *Report) survivalTable() Table {
-	t := Table{ID: "survival", Caption: "Evidence: values that a session used later, and whether the rules still show them", Columns: []Column{
+	t := Table{ID: "survival", Caption: "Evidence: values that a session used later, and whether the rules still show them", aside: "Rules that never fired, since no recorded result was theirs:", Columns: []Column{
 		{"Rule", "rule", true}, {"When", "when", true}, {"Results", "results", false}, {"Changed", "changed", false},
 		{"Needed", "needed", false}, {"Shown", "shown", false}, {"One expand away", "expandable", false}, {"Lost", "lost", false}, {"Survival", "survival", false},
 		{"Fields missed", "fields", true},
@@ -201,11 +223,11 @@ func (r *Report) survivalTable() Table {
 		}
 		missed := word(strings.Join(fields, ", "))
 		missed.Bad = len(fields) > 0
-		t.Rows = append(t.Rows, append([]Cell{word(rule.Rule), word(rule.When), number(int64(rule.Results)), number(int64(rule.Changed))},
-			append(tally(rule.Evidence), missed)...))
+		t.add(rule.Results == 0, append([]Cell{word(rule.Rule), word(rule.When), number(int64(rule.Results)), number(int64(rule.Changed))},
+			append(tally(rule.Evidence), missed)...)...)
 	}
 	all := &r.Replay.Rules
-	t.Rows = append(t.Rows, append([]Cell{word("all"), word(""), number(int64(all.All.Results)), number(int64(all.All.Changed))}, append(tally(all.Evidence), word(""))...))
+	t.add(false, append([]Cell{word("all"), word(""), number(int64(all.All.Results)), number(int64(all.All.Changed))}, append(tally(all.Evidence), word(""))...)...)
 	return t
 }
 
@@ -235,7 +257,11 @@ func (r *Report) missedTable() Table {
 		if m.Expand == "" {
 			back = Cell{Show: "nothing", Bad: true}
 		}
-		t.Rows = append(t.Rows, []Cell{word(m.Session), word(m.Rule), word(m.Server + "." + m.Tool), number(int64(m.Call)), word(m.Field), number(int64(m.Row)), word(by), back})
+		row := number(int64(m.Row))
+		if m.Row == 0 {
+			row.Show = "–"
+		}
+		t.Rows = append(t.Rows, []Cell{word(m.Session), word(m.Rule), word(m.Server + "." + m.Tool), number(int64(m.Call)), word(m.Field), row, word(by), back})
 	}
 	return t
 }

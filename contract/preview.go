@@ -42,6 +42,7 @@ type previewToken struct {
 	ParamsHash string    `json:"ph"`
 	Target     string    `json:"target"`
 	Seen       string    `json:"seen,omitempty"`
+	Digest     string    `json:"digest,omitempty"` // of the definition; "" of tokens that say none
 	Expires    time.Time `json:"exp"`
 }
 
@@ -114,7 +115,7 @@ func (c *Client) preview(ctx context.Context, def *Definition, call Call) (*Prev
 	}
 	p.Token = previewPrefix + base64.RawURLEncoding.EncodeToString(c.opt.Sealer.Seal(purposePreview, encode(previewToken{
 		Operation: def.ID(), Caller: caller, Key: key, ParamsHash: m.claims.ParamsHash, Target: m.in.Target,
-		Seen: seen, Expires: p.ExpiresAt,
+		Seen: seen, Digest: def.digest, Expires: p.ExpiresAt,
 	})))
 	return p, nil
 }
@@ -209,9 +210,14 @@ func (c *Client) bindPreview(ctx context.Context, def *Definition, call Call, ca
 	if target, err := def.target(&in); err != nil || target != t.Target {
 		return call, key, bad("the preview is of another target")
 	}
-	if !t.Expires.After(c.now()) {
+	late, changed := !t.Expires.After(c.now()), t.Digest != "" && t.Digest != def.digest
+	if late || changed {
 		// An approval that was used stands: its record answers (M12).
-		if _, err := c.opt.Store.Get(ctx, ID{caller, def.Name(), key}); err != nil {
+		switch _, err := c.opt.Store.Get(ctx, ID{caller, def.Name(), key}); {
+		case err == nil:
+		case changed:
+			return call, key, bad("the definition of %s has changed since the preview", def.ID())
+		default:
 			return call, key, bad("the preview expired at %s", t.Expires.Format(time.RFC3339))
 		}
 	}

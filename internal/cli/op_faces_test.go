@@ -29,11 +29,12 @@ func TestA05_EveryFieldOfTheDefinitionSurvives(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Operations = k.file
-	face, closeFace, err := openFace(c, streams{Err: io.Discard}, newLog(io.Discard, 0), nil)
+	opened, err := openFace(c, streams{Err: io.Discard}, newLog(io.Discard, 0), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeFace()
+	defer opened.Close()
+	face := opened.Operations
 	entries := map[string]jsontape.Value{}
 	for _, raw := range append(face.List(mcpface.Viewer{}), face.List(mcpface.Viewer{Modern: true})...) {
 		doc, err := jsontape.Parse(raw)

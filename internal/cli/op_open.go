@@ -54,6 +54,7 @@ type operations struct {
 	set    *operation.Set
 	pool   *servers.Pool
 	store  contract.Store
+	opt    contract.Options // of client
 }
 
 // Close ends the servers and closes the journal.
@@ -173,24 +174,31 @@ func (ops *operations) open(c *config.Config, log *slog.Logger, originals keeper
 			return err
 		}
 	}
-	opt := contract.Options{
+	ops.opt = contract.Options{
 		Store: ops.store, Sealer: ops.sealer, Caller: localCaller(), Log: log, Definitions: ops.set.Definitions,
 	}
 	if originals != nil {
-		opt.Evidence = evidenceIn(originals)
+		ops.opt.Evidence = evidenceIn(originals)
 	}
-	if ops.client, err = contract.New(opt); err != nil { // a definition twice
+	if ops.client, err = contract.New(ops.opt); err != nil { // a definition twice
 		ops.Close()
 		return err
 	}
 	return nil
 }
 
-// openFace opens the operations of a configuration as tools; nil where it has
-// none. The function closes them.
-func openFace(c *config.Config, s streams, log *slog.Logger, store *stash.Store, fronted ...frontedServer) (proxy.Operations, func(), error) {
+// openedFace is the operations of a configuration as tools.
+type openedFace struct {
+	Operations proxy.Operations // nil where it has none
+	Changed    <-chan struct{}
+	Close      func()
+}
+
+// openFace opens the operations of a configuration as tools, and follows their
+// file.
+func openFace(c *config.Config, s streams, log *slog.Logger, store *stash.Store, fronted ...frontedServer) (openedFace, error) {
 	if c.Operations == "" {
-		return nil, func() {}, nil
+		return openedFace{Close: func() {}}, nil
 	}
 	var originals keeper
 	if store != nil { // a nil *stash.Store in the interface would not be nil
@@ -198,19 +206,22 @@ func openFace(c *config.Config, s streams, log *slog.Logger, store *stash.Store,
 	}
 	ops, err := openOperations(c, s, log, originals, fronted...)
 	if err != nil {
-		return nil, nil, fileError(err)
+		return openedFace{}, fileError(err)
 	}
 	face, err := mcpface.New(mcpface.Options{Client: ops.client, Sealer: ops.sealer, Store: ops.store, Name: proxy.ToolName})
 	if err != nil {
 		ops.Close()
-		return nil, nil, err
+		return openedFace{}, err
 	}
-	return face, func() {
+	following, stop := context.WithCancel(context.Background())
+	read := func() (*operation.Set, error) { return rereadOperations(c, ops.pool, fronted...) }
+	return openedFace{face, ops.follow(following, face, read, c.Operations, log), func() {
+		stop()
 		ctx, cancel := context.WithTimeout(context.Background(), taskEnd)
 		defer cancel()
 		face.Close(ctx)
 		ops.Close()
-	}, nil
+	}}, nil
 }
 
 // taskEnd is how long operations that run as tasks may go on once nobody is

@@ -119,16 +119,17 @@ func runRun(ctx context.Context, s streams, o runOptions, command []string) erro
 	if store != nil { // a nil *stash.Store in the interface would not be nil
 		opt.Stash = store
 	}
-	var closeOperations func()
 	var fronted []frontedServer
 	if o.server != "" {
 		fronted = append(fronted, frontedServer{o.server, start})
 	}
-	if opt.Operations, closeOperations, err = openFace(c, s, log, store, fronted...); err != nil {
+	face, err := openFace(c, s, log, store, fronted...)
+	if err != nil {
 		child.Stop()
 		return err
 	}
-	defer closeOperations()
+	defer face.Close()
+	opt.Operations, opt.OperationsChanged = face.Operations, face.Changed
 	return runEnd(ctx, proxy.Serve(ctx, opt))
 }
 

@@ -131,12 +131,12 @@ func gatewayParts(c *config.Config, s streams, watcher *rules.Watcher, log *slog
 		log.Warn("the ledger cannot be opened, so nothing is booked", "error", err)
 	}
 	p.opt.Ledger = p.account
-	operations, closeOperations, err := openFace(c, s, log, p.store)
+	face, err := openFace(c, s, log, p.store)
 	if err != nil {
 		p.close()
 		return nil, err
 	}
-	p.opt.Operations, p.closeOperations = operations, closeOperations
+	p.opt.Operations, p.opt.OperationsChanged, p.closeOperations = face.Operations, face.Changed, face.Close
 	return p, nil
 }
 

@@ -51,7 +51,7 @@ func (s *session) watchOperations(done <-chan struct{}) {
 // has a list, and on every modern subscription that asked for it.
 func (s *session) toolsChanged() {
 	s.mu.Lock()
-	plain := s.profile.legacy && s.tools.rules != nil
+	plain := s.profile.legacy && s.tools.tools != nil
 	var subs []*call
 	for _, c := range s.pending {
 		if c.kind == listen && c.listChange && !c.cancelled {

@@ -13,7 +13,8 @@ import (
 // transcript says so.
 type rows struct {
 	*mcpface.Face
-	answer chan error
+	answer  chan error
+	changed chan struct{}
 }
 
 type row struct {
@@ -25,7 +26,7 @@ type madeRow struct {
 }
 
 func newRows(t *testing.T) *rows {
-	r := &rows{answer: make(chan error)}
+	r := &rows{answer: make(chan error), changed: make(chan struct{})}
 	op, err := contract.Mutation[row, madeRow]{
 		Name: "create_row", Version: "1.0", Scope: "One row.", Effects: contract.Creates,
 		Submit: func(ctx context.Context, _ *contract.Invocation, p row) (madeRow, error) {
@@ -68,6 +69,8 @@ func (r *rows) do(what string) bool {
 		r.answer <- nil
 	case "the row is refused":
 		r.answer <- &contract.Failure{Rejected: true, Reason: "name_taken", Message: "the name is taken"}
+	case "the operations change":
+		r.changed <- struct{}{}
 	case "the answer is lost":
 		r.answer <- &contract.Failure{Message: "connection reset"}
 	default:

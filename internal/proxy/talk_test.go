@@ -173,6 +173,7 @@ func (tk *talk) configure() {
 			if value == "of rows" {
 				tk.rows = newRows(tk.t)
 				tk.opt.Operations = tk.rows
+				tk.opt.OperationsChanged = tk.rows.changed
 			}
 		case "stash": // none
 			tk.opt.Stash = nil

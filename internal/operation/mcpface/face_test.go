@@ -105,21 +105,26 @@ func (u *upstream) effects() int {
 func open(t *testing.T) (*mcpface.Face, *contract.Client, *upstream) {
 	t.Helper()
 	u := &upstream{}
-	f, c, _, _ := openBefore(t, u)
+	f, c, _, _ := openBefore(t, serve(t, u))
 	return f, c, u
 }
 
 // openOn is open, with what other processes share.
 func openOn(t *testing.T) (*mcpface.Face, *contract.Client, *contract.Sealer, contract.Store) {
 	t.Helper()
-	return openBefore(t, &upstream{})
+	return openBefore(t, serve(t, &upstream{}))
 }
 
-func openBefore(t *testing.T, u *upstream) (*mcpface.Face, *contract.Client, *contract.Sealer, contract.Store) {
-	t.Helper()
+// serve returns the URL of an upstream.
+func serve(t *testing.T, u *upstream) string {
 	server := httptest.NewServer(u)
 	t.Cleanup(server.Close)
-	set, err := operation.Parse("operations.yaml", []byte(strings.ReplaceAll(yaml, "URL", server.URL)), operation.Options{})
+	return server.URL
+}
+
+func openBefore(t *testing.T, url string) (*mcpface.Face, *contract.Client, *contract.Sealer, contract.Store) {
+	t.Helper()
+	set, err := operation.Parse("operations.yaml", []byte(strings.ReplaceAll(yaml, "URL", url)), operation.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

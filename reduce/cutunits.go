@@ -192,7 +192,7 @@ func (u *unit) apply(limit, structure int) {
 	if n := u.j.r.rule.MaxRows; n != nil {
 		lines = *n
 	}
-	u.cutOf = cutText(u.text, u.textLines, u.j.r.side, lines, m, u.j.refOrNone())
+	u.cutOf = cutText(u.text, u.textLines, u.j.r.side, lines, m, u.j.refOrNone)
 	if !u.cutOf.cut && len(u.stripped()) == 0 {
 		return
 	}

@@ -32,6 +32,7 @@ type job struct {
 	tokenUsed bool // the envelope or probe names the ref
 	whole     bool // a write that passes in full
 
+	sum       *summing // nil: it is taken when it is asked for
 	hashed    bool
 	canonical [sha256.Size]byte
 	ref       string
@@ -121,7 +122,11 @@ func (j *job) refOrNone() string {
 func (j *job) theRef() string {
 	if !j.hashed {
 		j.hashed = true
-		j.canonical = hashResult(j.root.Get("content"), j.root.Get("structuredContent"))
+		if j.sum != nil {
+			j.canonical = j.sum.result()
+		} else {
+			j.canonical = hashResult(j.root.Get("content"), j.root.Get("structuredContent"), nil)
+		}
 		j.ref = refOf(j.canonical)
 	}
 	return j.ref

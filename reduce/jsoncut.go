@@ -57,7 +57,7 @@ type jsonCut struct {
 	top     jsontape.Value
 	rows    []*rowSet
 	always  *fieldTree
-	ref     string
+	ref     func() string // asked as late as can be: it may have to be waited for
 	items   []item
 	inserts jsontape.Value // an object of the members to put after the note; may be absent
 	beside  int            // index of the first item that is not in a row array

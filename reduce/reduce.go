@@ -103,40 +103,57 @@ func freeDoc(d *jsontape.Doc) {
 // Reduce applies the rule to result, the JSON of a CallToolResult. It never
 // fails: whatever goes wrong, the original comes back (fail open).
 func (r *Reducer) Reduce(result []byte, env Env) (o Outcome) {
-	defer func() {
-		if p := recover(); p != nil {
-			o = Outcome{Result: result, Err: fmt.Errorf("the reducer failed: %v", p)}
-		}
-	}()
+	defer failOpen(result, &o)
 	d := docs.Get().(*jsontape.Doc)
 	defer freeDoc(d)
 	if err := d.Reset(result, jsontape.Limits{}); err != nil {
 		return Outcome{Result: result, Err: err}
 	}
+	return r.reduce(result, d.Root(), env)
+}
+
+// ReduceParsed is [Reducer.Reduce] for a result that was parsed already, as
+// those are that this module's own proxy reads while they arrive.
+func (r *Reducer) ReduceParsed(result jsontape.Value, env Env) Outcome {
+	return r.reduce(result.Raw(), result, env)
+}
+
+func (r *Reducer) reduce(result []byte, root jsontape.Value, env Env) (o Outcome) {
+	defer failOpen(result, &o)
 	decoded := texts.Get().(*[]byte)
-	j := &job{r: r, env: env, root: d.Root(), decoded: (*decoded)[:0]}
+	j := &job{r: r, env: env, root: root, decoded: (*decoded)[:0]}
 	defer func() {
 		if cap(j.decoded) <= maxPooled {
 			*decoded = j.decoded
 			texts.Put(decoded)
 		}
 	}()
-	j.read(j.root)
-	o = Outcome{Result: result, Before: j.sizes()}
+	o = Outcome{Result: result, IsError: root.Get("isError").Kind() == jsontape.True}
+	kind := root.Get("resultType")
+	passes := o.IsError || kind.Exists() && !kind.Is("complete") || env.UI || r.rule.Pass
+	verified := !passes && env.Verify && r.Writes(env.Write)
+	if root.Kind() == jsontape.Object && !passes && !verified && r.likelyCut(env, len(result)) {
+		j.sum = startSum(root)
+		defer j.sum.end()
+	}
+	j.read(root)
+	o.Before = j.sizes()
 	o.After = o.Before
-	if j.root.Kind() != jsontape.Object {
-		o.Err = fmt.Errorf("the result is a JSON %s, not an object", j.root.Kind())
-		return o
-	}
-	o.IsError = j.root.Get("isError").Kind() == jsontape.True
-	kind := j.root.Get("resultType")
-	if o.IsError || kind.Exists() && !kind.Is("complete") || env.UI || r.rule.Pass {
-		return o
-	}
-	if env.Verify && r.Writes(env.Write) {
+	switch {
+	case root.Kind() != jsontape.Object:
+		o.Err = fmt.Errorf("the result is a JSON %s, not an object", root.Kind())
+	case passes:
+	case verified:
 		o.Verified = true
-		return o
+	default:
+		j.run(&o)
 	}
-	j.run(&o)
 	return o
+}
+
+// failOpen makes a fault of the reducer one more reason to pass the original.
+func failOpen(result []byte, o *Outcome) {
+	if p := recover(); p != nil {
+		*o = Outcome{Result: result, Err: fmt.Errorf("the reducer failed: %v", p)}
+	}
 }

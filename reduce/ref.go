@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 )
@@ -23,23 +24,24 @@ func Ref(result []byte) (ref string, canonical [32]byte, err error) {
 		return "", canonical, fmt.Errorf("the result has no ref: %w", err)
 	}
 	root := d.Root()
-	canonical = hashResult(root.Get("content"), root.Get("structuredContent"))
+	canonical = hashResult(root.Get("content"), root.Get("structuredContent"), nil)
 	return refOf(canonical), canonical, nil
 }
 
 // hashResult hashes {"content":…,"structuredContent":…} in canonical form,
-// absent members left out.
-func hashResult(content, structured jsontape.Value) [sha256.Size]byte {
+// absent members left out. Once stop is set (it may be nil) it ends soon, with
+// some hash.
+func hashResult(content, structured jsontape.Value, stop *atomic.Bool) [sha256.Size]byte {
 	h := sha256.New()
 	sep := "{"
 	if content.Exists() {
 		h.Write([]byte(`{"content":`))
-		content.HashCanonical(h)
+		content.HashCanonicalUntil(h, stop)
 		sep = ","
 	}
 	if structured.Exists() {
 		h.Write([]byte(sep + `"structuredContent":`))
-		structured.HashCanonical(h)
+		structured.HashCanonicalUntil(h, stop)
 		sep = ","
 	}
 	if sep == "{" {

@@ -86,7 +86,7 @@ func (c *jsonCut) appendShortString(dst []byte, v jsontape.Value, chars int) []b
 		return append(dst, raw...)
 	}
 	short := make([]byte, 0, keep+maxMarker)
-	short = appendCutMarker(append(short, s[:keep]...), len(s)-keep, c.ref)
+	short = appendCutMarker(append(short, s[:keep]...), len(s)-keep, c.ref())
 	if len(short) >= len(s) {
 		return append(dst, raw...)
 	}

@@ -111,8 +111,8 @@ func splitLines(s []byte) [][]byte {
 }
 
 // cutText keeps what fits of t: at most maxLines lines (< 0: all) in m. The
-// lines of t are asked for where they are needed.
-func cutText(t []byte, linesOf func() [][]byte, side textSide, maxLines int, m room, ref string) textCut {
+// lines of t, and the ref, are asked for where they are needed.
+func cutText(t []byte, linesOf func() [][]byte, side textSide, maxLines int, m room, ref func() string) textCut {
 	whole := m.holds(sizeOf(t, m))
 	if whole && maxLines < 0 {
 		return textCut{out: t}
@@ -130,10 +130,10 @@ func cutText(t []byte, linesOf func() [][]byte, side textSide, maxLines int, m r
 	switch side {
 	case head:
 		n, _ := fitHead(lines, maxLines, m)
-		c.head(t, lines, n, maxLines, m, ref)
+		c.head(t, lines, n, maxLines, m, ref())
 	case tail:
 		n, _ := fitTail(lines, maxLines, m)
-		c.tail(t, lines, n, maxLines, m, ref)
+		c.tail(t, lines, n, maxLines, m, ref())
 	case ends:
 		n, used := fitHead(lines, (maxLines+1)/2, m.half())
 		rest := m
@@ -144,13 +144,13 @@ func cutText(t []byte, linesOf func() [][]byte, side textSide, maxLines int, m r
 		k, _ := fitTail(lines[n:], maxLines-n, rest)
 		switch {
 		case n == 0 && k == 0 && maxLines > 0:
-			c.partEnds(t, lines, m, ref)
+			c.partEnds(t, lines, m, ref())
 		case n == 0:
-			c.tail(t, lines, k, maxLines, m, ref)
+			c.tail(t, lines, k, maxLines, m, ref())
 		case k == 0:
-			c.head(t, lines, n, maxLines, m, ref)
+			c.head(t, lines, n, maxLines, m, ref())
 		default:
-			c.both(t, lines, n, k, ref)
+			c.both(t, lines, n, k, ref())
 		}
 	}
 	return c

@@ -193,7 +193,7 @@ func lookThrough(v jsontape.Value) jsontape.Value {
 // newCut starts the cut of a JSON payload: rows by count.
 func (u *unit) newCut() *jsonCut {
 	r := u.j.r
-	c := &jsonCut{top: u.v, always: r.always, ref: u.j.refOrNone()}
+	c := &jsonCut{top: u.v, always: r.always, ref: u.j.refOrNone}
 	rowsIn := u.inner
 	switch {
 	case u.kept == nil && u.inner != u.v:

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"hash"
 	"slices"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
@@ -27,8 +28,12 @@ func (v Value) SHA256() [sha256.Size]byte {
 }
 
 // HashCanonical writes the canonical form to h.
-func (v Value) HashCanonical(h hash.Hash) {
-	c := canon{buf: make([]byte, 0, canonChunk+4096), sink: h}
+func (v Value) HashCanonical(h hash.Hash) { v.HashCanonicalUntil(h, nil) }
+
+// HashCanonicalUntil is HashCanonical for one whose hash may turn out not to be
+// wanted: once stop is set, it leaves out what is left. stop may be nil.
+func (v Value) HashCanonicalUntil(h hash.Hash, stop *atomic.Bool) {
+	c := canon{buf: make([]byte, 0, canonChunk+4096), sink: h, stop: stop}
 	c.value(v)
 	h.Write(c.buf)
 }
@@ -40,6 +45,7 @@ const canonChunk = 32 << 10
 type canon struct {
 	buf     []byte
 	sink    hash.Hash
+	stop    *atomic.Bool
 	d       *Doc
 	members []member // scratch, used as a stack
 	layouts [layoutSlots]layout
@@ -187,6 +193,9 @@ func (c *canon) write(b []byte) {
 // object writes the members between the words i and end, sorted.
 func (c *canon) object(i, end uint32) {
 	c.flush()
+	if c.stop != nil && c.stop.Load() {
+		return
+	}
 	from := len(c.members)
 	for k := i + 1; k < end; k = c.d.after(k + 1) {
 		c.members = append(c.members, member{key: k, val: k + 1})

@@ -47,6 +47,12 @@ func TestAnswers(t *testing.T) {
 			sendStream(w, event(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`), event(result))
 		}, []string{"stream", `{"jsonrpc":"2.0","id":1,"method":"roots/list"}`, result}, ""},
 		{"a stream with another's response", func(w http.ResponseWriter) { sendStream(w, event(`{"id":"1","result":{}}`), event(result)) }, []string{"stream", `{"id":"1","result":{}}`, result}, ""},
+		{"a stream with an error of no request", func(w http.ResponseWriter) {
+			sendStream(w, event(`{"id":null,"error":{"code":-32000.0,"message":"m"}}`), event(result))
+		}, []string{"stream", result}, ""},
+		{"a stream with nothing but an error of no request", func(w http.ResponseWriter) {
+			sendStream(w, event(progress), event(`{"id":null,"error":{"code":-32000.0,"message":"m"}}`))
+		}, []string{"stream", progress, `{"id":1,"error":{"code":-32000.0,"message":"m"}}`}, ""},
 		{"a stream that stays open behind the response", func(w http.ResponseWriter) {
 			sendStream(w, event(result), strings.Repeat(": more\n", 100_000))
 		}, []string{"stream", result}, ""},

@@ -40,9 +40,12 @@ func (x *exchange) finish() {
 }
 
 func (u *Upstream) exchange(out Outbound, a Answer) (*exchange, error) {
-	m, err := wire.Scan(out.Message)
-	if err != nil {
-		return nil, err
+	m := out.Scan
+	if m.Kind == wire.Invalid {
+		var err error
+		if m, err = wire.Scan(out.Message); err != nil {
+			return nil, err
+		}
 	}
 	x := &exchange{u: u, msg: out.Message, m: m, a: a}
 	if m.Kind == wire.Request {
@@ -145,13 +148,11 @@ func (x *exchange) json(body []byte) error {
 func (x *exchange) one(msg []byte, m wire.Message) bool {
 	final := false
 	if m.Kind == wire.Response {
-		id := m.ID.Of(msg)
-		if m.Error.Present() && (id == nil || string(id) == "null") {
+		if m.Error.Present() && nullID(msg, m) {
 			msg = own(msg, m, x.id)
 			m, _ = wire.Scan(msg)
-			id = m.ID.Of(msg)
 		}
-		final = wire.KeyOf(id) == x.key
+		final = wire.KeyOf(m.ID.Of(msg)) == x.key
 		if final {
 			x.answered = msg
 		}
@@ -160,10 +161,19 @@ func (x *exchange) one(msg []byte, m wire.Message) bool {
 	return final
 }
 
-// stream hands over the messages of a stream until the response.
+// nullID reports whether a response does not say what it answers.
+func nullID(msg []byte, m wire.Message) bool {
+	id := m.ID.Of(msg)
+	return id == nil || string(id) == "null"
+}
+
+// stream hands over the messages of a stream until the response. An error of no
+// request, whose id is null, may be about anything: it is the response only
+// where the stream ends without one.
 func (x *exchange) stream(ctx context.Context, resp *http.Response) (done bool, err error) {
 	body := x.u.watch(resp.Body, x.end)
 	r := sse.NewReader(body, x.u.opt.MaxFrame)
+	var nobodys []byte
 	for {
 		ev, err := r.Next()
 		x.lastID = r.LastID()
@@ -174,7 +184,12 @@ func (x *exchange) stream(ctx context.Context, resp *http.Response) (done bool, 
 			continue
 		case err != nil:
 			_ = body.Close()
-			if x.clean = err == io.EOF; x.clean {
+			x.clean = err == io.EOF
+			if nobodys != nil && context.Cause(ctx) == nil {
+				m, _ := wire.Scan(nobodys)
+				return x.one(nobodys, m), nil
+			}
+			if x.clean {
 				return false, nil
 			}
 			if cause := context.Cause(ctx); cause != nil {
@@ -200,6 +215,8 @@ func (x *exchange) stream(ctx context.Context, resp *http.Response) (done bool, 
 					done = x.one(part, m) || done
 				}
 			}
+		case m.Kind == wire.Response && m.Error.Present() && nullID(ev.Data, m):
+			nobodys = ev.Data
 		default:
 			done = x.one(ev.Data, m)
 		}

@@ -89,18 +89,36 @@ func (c *conn) lists(ctx context.Context, method string, meta []byte, header htt
 		}
 		missing = append(missing, l)
 	}
+	away := make(map[*source]bool)
+	for _, l := range missing {
+		away[l.p.src] = true
+	}
 	switch method {
 	case "tools/list":
-		return c.listTools(there), missing
+		return c.listTools(there, away), missing
 	case "prompts/list":
-		return c.listPrompts(there), missing
+		return c.listPrompts(there, away), missing
 	}
 	for _, l := range there {
 		items = append(items, l.items...)
 	}
-	c.noteResources(method, there)
+	c.noteResources(method, there, away)
 	return items, missing
 }
+
+// keep adds to what a list has made known what was known before of servers that
+// the list lacks: whoever has their names may use them, and is told that the
+// server is down or, once it is back, served.
+func keep[V any](now, before map[string]V, src func(V) *source, away map[*source]bool) {
+	for name, v := range before {
+		if _, there := now[name]; !there && away[src(v)] {
+			now[name] = v
+		}
+	}
+}
+
+func ofEntry(e entry) *source    { return e.src }
+func ofSource(s *source) *source { return s }
 
 // pages reads all pages of one upstream's list, each once (K40).
 func (c *conn) pages(ctx context.Context, p *peer, method, member, capability string, meta []byte, header http.Header) (items [][]byte, err error) {
@@ -146,7 +164,7 @@ func (c *conn) pages(ctx context.Context, p *peer, method, member, capability st
 	return items, nil
 }
 
-func (c *conn) listTools(there []listed) (items [][]byte) {
+func (c *conn) listTools(there []listed, away map[*source]bool) (items [][]byte) {
 	names, hidden := c.toolNames(c.g.opt.Rules(), there)
 	tools := make(map[string]entry, len(names))
 	i := 0
@@ -174,11 +192,14 @@ func (c *conn) listTools(there []listed) (items [][]byte) {
 			items = append(items, raw)
 		}
 	}
-	c.change(func(cat *catalog) { cat.tools = tools })
+	c.change(func(cat *catalog) {
+		keep(tools, cat.tools, ofEntry, away)
+		cat.tools = tools
+	})
 	return items
 }
 
-func (c *conn) listPrompts(there []listed) (items [][]byte) {
+func (c *conn) listPrompts(there []listed, away map[*source]bool) (items [][]byte) {
 	sources := make([]*source, len(there))
 	var names []named
 	for i, l := range there {
@@ -202,13 +223,16 @@ func (c *conn) listPrompts(there []listed) (items [][]byte) {
 			items = append(items, raw)
 		}
 	}
-	c.change(func(cat *catalog) { cat.prompts = prompts })
+	c.change(func(cat *catalog) {
+		keep(prompts, cat.prompts, ofEntry, away)
+		cat.prompts = prompts
+	})
 	return items
 }
 
 // noteResources notes whose each resource is. Of two servers that list one URI
 // the first has it.
-func (c *conn) noteResources(method string, there []listed) {
+func (c *conn) noteResources(method string, there []listed, away map[*source]bool) {
 	switch method {
 	case "resources/list":
 		uris := make(map[string]*source)
@@ -222,7 +246,10 @@ func (c *conn) noteResources(method string, there []listed) {
 				}
 			}
 		}
-		c.change(func(cat *catalog) { cat.resources = uris })
+		c.change(func(cat *catalog) {
+			keep(uris, cat.resources, ofSource, away)
+			cat.resources = uris
+		})
 	case "resources/templates/list":
 		var all []template
 		for _, l := range there {
@@ -232,7 +259,14 @@ func (c *conn) noteResources(method string, there []listed) {
 				all = append(all, template{prefix, l.p.src})
 			}
 		}
-		c.change(func(cat *catalog) { cat.templates = all })
+		c.change(func(cat *catalog) {
+			for _, t := range cat.templates {
+				if away[t.src] {
+					all = append(all, t)
+				}
+			}
+			cat.templates = all
+		})
 	}
 }
 

@@ -50,6 +50,7 @@ type Options struct {
 // Outbound is one message to the upstream.
 type Outbound struct {
 	Message []byte
+	Scan    wire.Message    // its spans; of the zero kind they are found
 	Header  http.Header     // the client's own, of which Options.Forward names those to pass on; may be nil
 	Params  []httpmcp.Param // of the tool that a modern tools/call calls, from the upstream's own schema; not used where Header has them from a modern client
 }

@@ -50,9 +50,11 @@ func (l *httpLine) send(o outbound) {
 		return
 	}
 	if o.m.Kind == wire.Notification && methodOf(o.msg, o.m) == "notifications/initialized" {
-		// What follows must find the session ready.
+		// What follows must find the session ready, and the stream open on which
+		// the upstream asks what belongs to no request: one that keeps no events
+		// drops a question that it has before.
 		l.exchange(o)
-		l.listen.Do(func() { l.beside(l.hear) })
+		l.listen.Do(l.startHearing)
 		return
 	}
 	if !l.beside(func() { l.exchange(o) }) {
@@ -103,13 +105,32 @@ func (l *httpLine) exchange(o outbound) {
 // no session.
 var legacyStatus = map[int]bool{400: true, 404: true, 405: true}
 
+// openTime is how long messages wait for the stream of what belongs to no
+// request. Some servers send nothing of it before there is something to say.
+const openTime = 2 * time.Second
+
+// startHearing begins to hear, and returns when the upstream has opened the
+// stream or has none.
+func (l *httpLine) startHearing() {
+	open := make(chan struct{})
+	if !l.beside(func() { l.hear(func() { close(open) }) }) {
+		return
+	}
+	t := time.NewTimer(openTime)
+	defer t.Stop()
+	select {
+	case <-open:
+	case <-t.C:
+	}
+}
+
 // hear takes what the upstream sends outside any call.
-func (l *httpLine) hear() {
+func (l *httpLine) hear(opened func()) {
 	err := l.session.Listen(l.ctx, func(msg []byte) {
 		if m, err := wire.Scan(msg); err == nil {
 			l.p.c.fromPeer(l.p, msg, m, nil, true)
 		}
-	})
+	}, opened)
 	if err != nil && l.ctx.Err() == nil {
 		l.p.src.g.opt.Log.Debug("listening stream ended", "server", l.p.src.cfg.Name, "err", err)
 	}

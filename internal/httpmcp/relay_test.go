@@ -72,7 +72,7 @@ func (s *relayed) Receive(ctx context.Context, in *server.Inbound) {
 	}
 	failed(in, err)
 	if wire.StringIs(in.Scan.Method.Of(in.Message), "notifications/initialized") {
-		go func() { _ = s.up.Listen(s.ctx, func(msg []byte) { _ = s.c.Send(msg) }) }()
+		go func() { _ = s.up.Listen(s.ctx, func(msg []byte) { _ = s.c.Send(msg) }, nil) }()
 	}
 }
 

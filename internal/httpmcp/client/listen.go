@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/spillway-mcp/spillway/internal/httpmcp/sse"
@@ -17,14 +18,26 @@ const maxRetry = 30 * time.Second
 // until ctx ends. It connects again after a break and resumes behind the last
 // event. It returns nil when the upstream offers no such stream, and
 // [ErrSessionLost]. Call it once, after the initialized notification is sent.
-func (s *Session) Listen(ctx context.Context, on func(msg []byte)) error {
+//
+// It calls opened, which may be nil, once: when the upstream has answered the
+// first GET, whatever it says, or will not. What an upstream that keeps no events
+// has to say before that is lost.
+func (s *Session) Listen(ctx context.Context, on func(msg []byte), opened func()) error {
+	open := sync.OnceFunc(func() {
+		if opened != nil {
+			opened()
+		}
+	})
+	defer open()
 	if old := s.twoEnds(); old != nil {
+		open()
 		return old.listen(ctx, on)
 	}
 	last, retry, named := "", s.u.opt.Retry, false
 	failures := 0
 	for {
 		resp, err := s.stream(ctx, last)
+		open()
 		switch {
 		case context.Cause(ctx) != nil:
 			if err == nil {

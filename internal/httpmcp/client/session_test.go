@@ -37,7 +37,7 @@ func TestSessionHeaders(t *testing.T) {
 	if err := s.Send(t.Context(), out(`{"jsonrpc":"2.0","method":"notifications/initialized"}`), client.Answer{}); err != nil {
 		t.Error(err)
 	}
-	if err := s.Listen(t.Context(), nil); err != nil {
+	if err := s.Listen(t.Context(), nil, nil); err != nil {
 		t.Error("an upstream without a GET stream:", err)
 	}
 	if err := s.Close(t.Context()); err != nil {
@@ -80,7 +80,7 @@ func TestK61_SessionLost(t *testing.T) {
 		}
 	})
 	s := opened(t, upstream(t, up.URL, client.Options{}))
-	if err := s.Listen(t.Context(), nil); !errors.Is(err, client.ErrSessionLost) {
+	if err := s.Listen(t.Context(), nil, nil); !errors.Is(err, client.ErrSessionLost) {
 		t.Error(err)
 	}
 }
@@ -170,7 +170,7 @@ func TestListenReconnectsAndResumes(t *testing.T) {
 		if len(l.lines) == 4 {
 			stop(done)
 		}
-	})
+	}, nil)
 	if err != done {
 		t.Error(err)
 	}
@@ -225,7 +225,7 @@ func TestHTTPSSE(t *testing.T) {
 		l.want(t, result)
 		outside := make(chan string)
 		ended := make(chan error)
-		go func() { ended <- s.Listen(t.Context(), func(msg []byte) { outside <- string(msg) }) }()
+		go func() { ended <- s.Listen(t.Context(), func(msg []byte) { outside <- string(msg) }, nil) }()
 		if got := <-outside; got != progress {
 			t.Error(got)
 		}

@@ -154,7 +154,7 @@ func (h *history) step() error {
 		return h.die(it, c)
 	case x < 28:
 		h.Journal.Break(errors.New("database is locked"), nil)
-		if h.rng.IntN(8) == 0 { // seldom: the client tries for a second
+		if h.rng.IntN(16) == 0 { // seldom: the client tries for a while
 			h.Journal.Break(nil, errors.New("disk is full"))
 		}
 		h.report.Faults++

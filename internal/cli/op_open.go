@@ -214,9 +214,15 @@ func openFace(c *config.Config, s streams, log *slog.Logger, store *stash.Store,
 		return openedFace{}, err
 	}
 	following, stop := context.WithCancel(context.Background())
+	swept := make(chan struct{})
+	go func() {
+		defer close(swept)
+		ops.sweep(following, sweepEvery, log)
+	}()
 	read := func() (*operation.Set, error) { return rereadOperations(c, ops.pool, fronted...) }
 	return openedFace{face, ops.follow(following, face, read, c.Operations, log), func() {
 		stop()
+		<-swept
 		ctx, cancel := context.WithTimeout(context.Background(), taskEnd)
 		defer cancel()
 		face.Close(ctx)

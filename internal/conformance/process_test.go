@@ -155,11 +155,11 @@ func TestGoProcesses(t *testing.T) {
 
 // TestHistory plays random histories over the durable journals.
 func TestHistory(t *testing.T) {
-	operations := 200
-	if long() {
-		operations = 10_000
-	}
 	eachStore(t, func(t *testing.T, s store) {
+		operations := 10_000
+		if !long() { // with the calls that settle all keys, over 10,000 on a database
+			operations = map[string]int{"embedded": 200, "postgres": 6000}[s.Kind]
+		}
 		r, err := contracttest.History(contracttest.Go(s.open, true), 1, operations)
 		if err != nil {
 			t.Fatal(err)

@@ -372,19 +372,20 @@ func (j *Embedded) Sweep(ctx context.Context, now, tombstoneUntil time.Time) (co
 		total.Tombstoned += n.Tombstoned
 		total.Removed += n.Removed
 		total.Parcels += n.Parcels
-		if err != nil || n.Tombstoned < sweepBatch {
+		if err != nil || max(n.Tombstoned, n.Removed, n.Parcels) < sweepBatch {
 			return total, err
 		}
 	}
 }
 
 func sweepOn(ctx context.Context, on *sql.Conn, now, until time.Time, n *contract.Swept) error {
-	res, err := on.ExecContext(ctx, `DELETE FROM records WHERE tombstone = 1 AND expires > 0 AND expires <= ?`, nanos(now))
+	res, err := on.ExecContext(ctx, `DELETE FROM records WHERE hash IN
+		(SELECT hash FROM records WHERE tombstone = 1 AND expires > 0 AND expires <= ? LIMIT ?)`, nanos(now), sweepBatch)
 	if err != nil {
 		return err
 	}
 	removed, _ := res.RowsAffected()
-	if res, err = on.ExecContext(ctx, `DELETE FROM parcels WHERE expires <= ?`, nanos(now)); err != nil {
+	if res, err = on.ExecContext(ctx, `DELETE FROM parcels WHERE id IN (SELECT id FROM parcels WHERE expires <= ? LIMIT ?)`, nanos(now), sweepBatch); err != nil {
 		return err
 	}
 	parcels, _ := res.RowsAffected()

@@ -27,6 +27,9 @@ var postgresSQL string
 // schemaLock is the advisory lock under which processes create the tables.
 const schemaLock = 0x5370696c6c6a // "Spillj"
 
+// sweepLock is held by the one that sweeps.
+const sweepLock = schemaLock + 1
+
 // OpenPostgres connects to a database and creates what is missing there. The
 // DSN is a URL or key=value pairs as libpq has them; pool_max_conns in it
 // bounds the connections.
@@ -277,19 +280,25 @@ func (p *Postgres) Sweep(ctx context.Context, now, tombstoneUntil time.Time) (co
 		total.Tombstoned += n.Tombstoned
 		total.Removed += n.Removed
 		total.Parcels += n.Parcels
-		if n.Tombstoned < sweepBatch {
+		if max(n.Tombstoned, n.Removed, n.Parcels) < sweepBatch {
 			return total, nil
 		}
 	}
 }
 
 func (p *Postgres) sweep(ctx context.Context, tx pgx.Tx, now, until time.Time, n *contract.Swept) error {
-	tag, err := tx.Exec(ctx, `DELETE FROM spillway_records WHERE tombstone = 1 AND expires > 0 AND expires <= $1`, nanos(now))
+	// One sweeps at a time: whole batches of two would be undone.
+	var mine bool
+	if err := tx.QueryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, int64(sweepLock)).Scan(&mine); err != nil || !mine {
+		return err
+	}
+	tag, err := tx.Exec(ctx, `DELETE FROM spillway_records WHERE hash IN
+		(SELECT hash FROM spillway_records WHERE tombstone = 1 AND expires > 0 AND expires <= $1 LIMIT $2)`, nanos(now), sweepBatch)
 	if err != nil {
 		return err
 	}
 	n.Removed = int(tag.RowsAffected())
-	if tag, err = tx.Exec(ctx, `DELETE FROM spillway_parcels WHERE expires <= $1`, nanos(now)); err != nil {
+	if tag, err = tx.Exec(ctx, `DELETE FROM spillway_parcels WHERE id IN (SELECT id FROM spillway_parcels WHERE expires <= $1 LIMIT $2)`, nanos(now), sweepBatch); err != nil {
 		return err
 	}
 	n.Parcels = int(tag.RowsAffected())

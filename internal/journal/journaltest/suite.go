@@ -34,6 +34,7 @@ func Run(t *testing.T, open Open) {
 	t.Run("C16 a lease moves without the record", func(t *testing.T) { heartbeat(t, open) })
 	t.Run("C18 the time", func(t *testing.T) { present(t, open) })
 	t.Run("C20 sweep", func(t *testing.T) { sweep(t, open) })
+	t.Run("C20 sweep of many", func(t *testing.T) { sweepAll(t, open) })
 	t.Run("C21 identities do not mix", func(t *testing.T) { identities(t, open) })
 	t.Run("list", func(t *testing.T) { list(t, open) })
 	t.Run("parcels", func(t *testing.T) { parcels(t, open) })
@@ -321,6 +322,40 @@ func sweep(t *testing.T, open Open) {
 		if r, err := a.Get(ctx, contract.ID{Caller: "alice", Operation: "create", Key: key}); err != nil || r.Tombstone {
 			t.Errorf("%s was swept: %v", key, err)
 		}
+	}
+}
+
+// sweepAll: a sweep comes to its end also where there is more than one commit
+// may hold up.
+func sweepAll(t *testing.T, open Open) {
+	a, b := open(t)
+	const n = 1100
+	var wg sync.WaitGroup
+	for w := range 20 {
+		wg.Go(func() {
+			for i := w; i < n; i += 20 {
+				r := record(fmt.Sprint("k", i))
+				r.State, r.Expires = contract.StateCompleted, start.Add(time.Hour)
+				if _, ok, err := a.Claim(ctx, r); err != nil || !ok {
+					t.Error(ok, err)
+				}
+				if err := a.PutParcel(ctx, contract.Parcel{ID: r.Key, Caller: "alice", Data: []byte("x"), Expires: start.Add(time.Hour)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	year := start.Add(8760 * time.Hour)
+	got, err := b.Sweep(ctx, start.Add(time.Hour), year)
+	must(t, err)
+	if got != (contract.Swept{Tombstoned: n, Parcels: n}) {
+		t.Errorf("swept %+v", got)
+	}
+	got, err = b.Sweep(ctx, year, year)
+	must(t, err)
+	if got != (contract.Swept{Removed: n}) {
+		t.Errorf("swept %+v", got)
 	}
 }
 

@@ -13,6 +13,9 @@ const sweepEvery = time.Hour
 // until ctx ends. Sweeping is nobody's duty in particular: processes that share
 // a journal all do it, and one that fails leaves it to the next.
 func (ops *operations) sweep(ctx context.Context, every time.Duration, log *slog.Logger) {
+	if _, none := ops.store.(noJournal); none {
+		return // which was said
+	}
 	for {
 		swept, err := ops.client.Sweep(ctx)
 		switch {

@@ -65,31 +65,21 @@ func (o *operations) Close() {
 
 // readOperations reads the operations of a configuration. Faults of a file are
 // a wrong use of op, which has the exit statuses of outcomes.
-func readOperations(c *config.Config, caller operation.Caller, fronted ...frontedServer) (*operation.Set, error) {
+func readOperations(c *config.Config, caller operation.Caller, fronted ...string) (*operation.Set, error) {
 	if c.Operations == "" {
 		return nil, usageError("no operations: name a file with --operations, or under operations in the configuration")
 	}
 	return operation.Load(c.Operations, operation.Options{Servers: caller, ServerNames: serverNames(c, fronted...)})
 }
 
-// serverNames are the servers that operations may call; nil where no
-// configuration says which there are.
-func serverNames(c *config.Config, fronted ...frontedServer) []string {
+// serverNames are the servers that operations may call: those of the
+// configuration, and those that are fronted already, whose operations go over
+// the connection of the client. Nil where no configuration says which there are.
+func serverNames(c *config.Config, fronted ...string) []string {
 	if c.File == "" {
 		return nil
 	}
-	names := c.ServerNames()
-	for _, f := range fronted {
-		names = append(names, f.name)
-	}
-	return names
-}
-
-// frontedServer is the server of run's command line, under the name that
-// --server gives it: operations may call it as one of the configuration.
-type frontedServer struct {
-	name  string
-	start upstream.Command
+	return append(c.ServerNames(), fronted...)
 }
 
 // withDefinitions reads the definitions alone; nothing is opened or started.
@@ -152,8 +142,8 @@ func withOperations(ctx context.Context, s streams, o opOptions, do func(context
 // openOperations opens what the operations of a configuration need; pages are
 // kept in originals, which may be nil. A journal that cannot be opened refuses
 // every mutation (C-10); reads go on.
-func openOperations(c *config.Config, s streams, log *slog.Logger, originals keeper, fronted ...frontedServer) (*operations, error) {
-	ops := &operations{pool: servers.New(serverStarter(c, s, fronted...))}
+func openOperations(c *config.Config, s streams, log *slog.Logger, originals keeper, fronted ...string) (*operations, error) {
+	ops := &operations{pool: servers.New(serverStarter(c, s))}
 	set, err := readOperations(c, ops.pool, fronted...)
 	if err != nil {
 		return nil, err
@@ -196,7 +186,7 @@ type openedFace struct {
 
 // openFace opens the operations of a configuration as tools, and follows their
 // file.
-func openFace(c *config.Config, s streams, log *slog.Logger, store *stash.Store, fronted ...frontedServer) (openedFace, error) {
+func openFace(c *config.Config, s streams, log *slog.Logger, store *stash.Store, fronted ...string) (openedFace, error) {
 	if c.Operations == "" {
 		return openedFace{Close: func() {}}, nil
 	}
@@ -278,12 +268,12 @@ func evidenceIn(store keeper) func(context.Context, string, string, []byte) (str
 }
 
 // serverStarter starts the servers of a configuration for operations.
-func serverStarter(c *config.Config, s streams, fronted ...frontedServer) servers.Start {
+func serverStarter(c *config.Config, s streams) servers.Start {
 	return func(ctx context.Context, server string) (servers.Conn, error) {
 		if srv, err := c.Server(server); err == nil && srv.URL != "" {
 			return servers.DialHTTP(ctx, httpclient.Options{Name: server, URL: srv.URL, Header: srv.Headers, MaxFrame: c.MaxFrame}, "spillway", thisBuild().Version)
 		}
-		cmd, err := operationServer(c, server, fronted)
+		cmd, err := serverCommand(c, server, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -301,16 +291,6 @@ func serverStarter(c *config.Config, s streams, fronted ...frontedServer) server
 		}
 		return &childConn{conn, child}, nil
 	}
-}
-
-// operationServer says how to start a server for operations.
-func operationServer(c *config.Config, server string, fronted []frontedServer) (upstream.Command, error) {
-	for _, f := range fronted {
-		if f.name == server {
-			return f.start, nil
-		}
-	}
-	return serverCommand(c, server, nil)
 }
 
 // childConn is a connection that owns its server.

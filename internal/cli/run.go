@@ -119,9 +119,9 @@ func runRun(ctx context.Context, s streams, o runOptions, command []string) erro
 	if store != nil { // a nil *stash.Store in the interface would not be nil
 		opt.Stash = store
 	}
-	var fronted []frontedServer
+	var fronted []string
 	if o.server != "" {
-		fronted = append(fronted, frontedServer{o.server, start})
+		fronted = append(fronted, o.server)
 	}
 	face, err := openFace(c, s, log, store, fronted...)
 	if err != nil {

@@ -114,6 +114,7 @@ func (g *Gateway) connect(caller string, modern bool, e edge) (*conn, error) {
 		opt.Origin = c.origin
 	}
 	opt.Server = name
+	opt.Servers = c.operator
 	// What it announces; nothing is read from them here.
 	opt.RulesChanged, opt.OperationsChanged = g.opt.RulesChanged, g.opt.OperationsChanged
 	c.session = proxy.NewSession(name, opt, c.down, c.up)
@@ -347,8 +348,11 @@ func (c *conn) failed(p *peer, o outbound, err error) {
 	if o.m.Kind != wire.Request {
 		return
 	}
-	code := codeOf(err)
-	c.fail(p, o.f, o.m.ID.Of(o.msg), code, err.Error())
+	id := o.m.ID.Of(o.msg)
+	if c.waited(wire.KeyOf(id), nil, err) {
+		return
+	}
+	c.fail(p, o.f, id, codeOf(err), err.Error())
 }
 
 // lostPeer fails everything that waits for p.
@@ -402,6 +406,11 @@ func (c *conn) call(ctx context.Context, p *peer, method string, params []byte, 
 }
 
 func (c *conn) callOn(ctx context.Context, p *peer, l line, method string, params []byte, header http.Header) ([]byte, wire.Message, error) {
+	return c.ask(ctx, p, l, method, params, header, nil)
+}
+
+// ask is callOn with the arguments of a tool that are repeated in headers.
+func (c *conn) ask(ctx context.Context, p *peer, l line, method string, params []byte, header http.Header, repeated []httpmcp.Param) ([]byte, wire.Message, error) {
 	id := ownID(c.g.lastID.Add(1))
 	msg := request(string(id), method, params)
 	m, _ := wire.Scan(msg)
@@ -416,7 +425,7 @@ func (c *conn) callOn(ctx context.Context, p *peer, l line, method string, param
 	if header == nil {
 		header = c.opened
 	}
-	l.send(outbound{ctx: ctx, msg: msg, m: m, header: header})
+	l.send(outbound{ctx: ctx, msg: msg, m: m, header: header, params: repeated})
 	select {
 	case got := <-w.got:
 		if got == nil {

@@ -29,15 +29,23 @@ func (g *Gateway) initParams(revision string) []byte {
 // modernParams are those of our own modern requests.
 func (g *Gateway) modernParams(meta []byte) []byte {
 	if meta == nil {
-		var m object
-		m.setText(metaRevision, httpmcp.Revision20260728)
-		m.set("io.modelcontextprotocol/clientCapabilities", []byte("{}"))
-		m.set("io.modelcontextprotocol/clientInfo", g.serverInfo())
-		meta = m.bytes()
+		meta = g.modernMeta(nil)
 	}
 	var o object
 	o.set("_meta", meta)
 	return o.bytes()
+}
+
+// modernMeta is what our own modern requests say of us, and more.
+func (g *Gateway) modernMeta(more []byte) []byte {
+	var m object
+	m.setText(metaRevision, httpmcp.Revision20260728)
+	m.set("io.modelcontextprotocol/clientCapabilities", []byte("{}"))
+	m.set("io.modelcontextprotocol/clientInfo", g.serverInfo())
+	for it := wire.MembersOf(more, whole(more)); len(more) > 0 && it.Next(); {
+		m.set(wire.Text(it.Key()), it.Value().Of(more))
+	}
+	return m.bytes()
 }
 
 // helloParams are what the client said in its own initialize, for upstreams that

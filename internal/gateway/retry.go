@@ -32,7 +32,9 @@ func (c *conn) sessionLost(p *peer, l *httpLine, o outbound) {
 		c.failed(p, o, err)
 		return
 	}
-	if !c.mayRepeat(p, o) {
+	// An operation takes the upstream at its word: with the session it has
+	// forgotten, or refused, the call (404).
+	if o.f != nil && !c.mayRepeat(p, o) {
 		c.fail(p, o.f, o.m.ID.Of(o.msg), CodeSessionLost,
 			"server "+name+" has forgotten its session; a new one was begun, but the call was not repeated, since it may write: look whether it had an effect, and call again")
 		return

@@ -17,7 +17,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/spillway-mcp/spillway/contract"
 	"github.com/spillway-mcp/spillway/internal/config"
+	"github.com/spillway-mcp/spillway/internal/operation"
+	"github.com/spillway-mcp/spillway/internal/operation/mcpface"
 	"github.com/spillway-mcp/spillway/internal/proxy"
 	"github.com/spillway-mcp/spillway/internal/rules"
 	"github.com/spillway-mcp/spillway/internal/stash"
@@ -38,8 +41,8 @@ var update = flag.Bool("update", false, "rewrite what is received in testdata/*.
 //	#  text      a remark
 //
 // Behind each line that acts stands everything that it made any side receive.
-// The file "log", if there, has lines that the log must hold, and "rules" the
-// rules.
+// The file "log", if there, has lines that the log must hold, "rules" the rules,
+// and "operations" operations.
 func TestTalk(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -157,6 +160,9 @@ func newTalk(t *testing.T, ar *txtar.Archive) *talk {
 		tk.names = append(tk.names, name)
 		tk.fakes[name] = newFake(name, tk.file(name))
 	}
+	if text := tk.file("operations"); text != "" {
+		opt.Operations = operations(t, text)
+	}
 	tk.g, err = newGateway(opt, func(s *source) (proxy.Upstream, error) { return tk.fakes[s.cfg.Name].start(s) })
 	if err != nil {
 		t.Fatal(err)
@@ -177,6 +183,31 @@ func (tk *talk) rules(name string) {
 		tk.t.Fatal(err)
 	}
 	tk.set = set
+}
+
+// operations are those of a file, over the servers of the transcript alone.
+func operations(t *testing.T, text string) proxy.Operations {
+	set, err := operation.Parse("operations.yaml", []byte(text), operation.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := contract.NewSealer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	c, err := contract.New(contract.Options{Sealer: key, Definitions: set.Definitions, NewKey: func() string {
+		n++
+		return fmt.Sprint("key-", n)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	face, err := mcpface.New(mcpface.Options{Client: c, Sealer: key, Name: proxy.ToolName})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return face
 }
 
 // do makes something happen: "a dies", "a refuses N" starts, "wait 3s", "rules

@@ -150,10 +150,7 @@ func (c *call) do(ctx context.Context, s *scope, key string) ([]byte, error) {
 	case contract.KeyInMeta:
 		meta = withMember([]byte("{}"), c.keyName, key)
 	}
-	if c.b.opt.Servers == nil {
-		return nil, notSent(errors.New("no MCP servers can be called here"))
-	}
-	result, err := c.b.opt.Servers.CallTool(ctx, c.server, c.tool, args, meta)
+	result, err := c.callTool(ctx, args, meta)
 	if err != nil {
 		var ce *CallError
 		if errors.As(err, &ce) {

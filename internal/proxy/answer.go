@@ -65,7 +65,10 @@ func (s *session) answerAbandoned() {
 // abandon answers a call that the server will not. One that the client has
 // cancelled it does not wait for.
 func (s *session) abandon(c *call, code int, why string) {
-	if !c.cancelled && c.kind != ownPage {
+	switch {
+	case c.kind == ownCall:
+		close(c.got)
+	case !c.cancelled && c.kind != ownPage:
 		s.fail(c.id, code, "%s", why)
 	}
 	s.accountStopped(c)
@@ -111,6 +114,8 @@ func (s *session) unusable(id []byte, size int64, code int, why string) {
 	case c == nil:
 	case c.kind == ownPage:
 		s.ownDone()
+	case c.kind == ownCall:
+		close(c.got)
 	default:
 		s.fail(c.id, code, "%s", why)
 		if c.kind == tool {

@@ -20,6 +20,7 @@ const (
 	taskList               // tasks/list: operations are tasks too
 	listen                 // subscriptions/listen: open for as long as the client likes
 	ownPage                // a tools/list of our own
+	ownCall                // a tools/call of an operation
 )
 
 // call is a request of the client that has no answer yet.
@@ -38,6 +39,7 @@ type call struct {
 	taskID     string        // of tasks/result and tasks/get
 	listChange bool          // a listen that asked for changes of the tool list
 	stop       func()        // of an operation: ends it
+	got        chan []byte   // of an ownCall: its answer, once; closed where none will come
 	ownTasks   []string      // of a listen: the tasks of ours that it is told of
 	over       chan struct{} // of such a listen: closed when it has ended
 }

@@ -5,10 +5,10 @@ import (
 	"context"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/spillway-mcp/spillway/contract"
 	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/operation"
 	"github.com/spillway-mcp/spillway/internal/operation/mcpface"
 	"github.com/spillway-mcp/spillway/internal/record"
 	"github.com/spillway-mcp/spillway/internal/wire"
@@ -81,8 +81,9 @@ func (s *session) operate(c *call, name string, body []byte, m wire.Message) {
 	if s.opt.Record != nil {
 		c.recorded.args = in.Arguments
 	}
+	near := s.near(c, body, m)
 	s.serve(c, func(ctx context.Context) ([]byte, *mcpface.Fault) {
-		return s.opt.Operations.Call(ctx, in)
+		return s.opt.Operations.Call(operation.WithServers(ctx, near), in)
 	}, func(result []byte) {
 		s.recordResult(c, record.KindOperation, record.Passed, result, nil)
 		s.account(func(l *ledger.Line) {
@@ -138,9 +139,31 @@ func (s *session) serve(c *call, do func(context.Context) ([]byte, *mcpface.Faul
 	}
 }
 
+// endOperations lets operations and their tasks end while the server is there,
+// once the client has hung up.
+func (s *session) endOperations(ctx context.Context, giveUp <-chan struct{}) {
+	if s.opt.Operations == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	settled := make(chan struct{})
+	go func() {
+		s.running.Dismiss()
+		s.opt.Operations.Settle(ctx)
+		close(settled)
+	}()
+	select {
+	case <-settled:
+	case <-s.broken:
+	case <-ctx.Done():
+	case <-giveUp:
+	}
+}
+
 // finishOperations lets operations in flight end though the server has: they
 // have no need of it.
-func (s *session) finishOperations(ctx context.Context, giveUp <-chan time.Time) {
+func (s *session) finishOperations(ctx context.Context, giveUp <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
 		s.running.Dismiss()

@@ -3,10 +3,33 @@ package proxy
 import (
 	"context"
 	"fmt"
+	"testing"
 
 	"github.com/spillway-mcp/spillway/contract"
+	"github.com/spillway-mcp/spillway/internal/operation"
 	"github.com/spillway-mcp/spillway/internal/operation/mcpface"
 )
+
+// fileOperations are those of a file.
+func fileOperations(t *testing.T, text string) Operations {
+	set, err := operation.Parse("operations.yaml", []byte(text), operation.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	c, err := contract.New(contract.Options{Definitions: set.Definitions, NewKey: func() string {
+		n++
+		return fmt.Sprint("key-", n)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	face, err := mcpface.New(mcpface.Options{Client: c, Name: ToolName})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return face
+}
 
 // fakeOperations are the operations of the transcripts: op_count, which says
 // what it was handed, and op_slow, which ends when it is cancelled. The server

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/operation"
 	"github.com/spillway-mcp/spillway/internal/rules"
 	"github.com/spillway-mcp/spillway/internal/stash"
 	"github.com/spillway-mcp/spillway/internal/tokens"
@@ -64,6 +65,10 @@ type Options struct {
 
 	Operations        Operations      // nil: none
 	OperationsChanged <-chan struct{} // one value a change of them
+	// Servers reaches the servers that operations call over the connections of
+	// the client whose request, with this raw id, they run for. Nil: the one
+	// server is called over its own connection, by the name that rules call it by.
+	Servers func(id []byte) operation.Caller
 
 	Stash        Stash
 	Caller       string // who owns what this session stashes, such as "local:1000"
@@ -125,9 +130,13 @@ func Serve(ctx context.Context, opt Options) error {
 	alone := false // the server ended, or went silent, and nobody had asked it to
 	select {
 	case cause = <-hungUp:
-		s.own.sent.Wait() // calls that are held back must reach the server first
+		giveUp := make(chan struct{})
+		t := time.AfterFunc(opt.Drain, func() { close(giveUp) })
+		defer t.Stop()
+		s.own.sent.Wait()            // calls that are held back must reach the server first
+		s.endOperations(ctx, giveUp) // they may have need of it
 		s.up.Close()
-		if alone = s.drain(ctx, silent); alone {
+		if alone = s.drain(ctx, silent, giveUp); alone {
 			s.settle()
 		}
 	case <-ctx.Done():
@@ -166,18 +175,16 @@ func Serve(ctx context.Context, opt Options) error {
 // drain lets calls in flight end after the client has closed its end: it may
 // have piped its requests in. It reports whether the server went silent before
 // it had answered them.
-func (s *session) drain(ctx context.Context, silent chan error) bool {
-	t := time.NewTimer(s.opt.Drain)
-	defer t.Stop()
+func (s *session) drain(ctx context.Context, silent chan error, giveUp <-chan struct{}) bool {
 	select {
 	case <-s.idle():
 	case err := <-silent:
 		silent <- err
-		s.finishOperations(ctx, t.C)
+		s.finishOperations(ctx, giveUp)
 		return s.inFlight() > 0
 	case <-ctx.Done():
 	case <-s.broken:
-	case <-t.C:
+	case <-giveUp:
 		s.opt.Log.Warn("calls in flight given up: the client hung up", "calls", s.inFlight(), "after", s.opt.Drain)
 	}
 	return false

@@ -25,8 +25,16 @@ func (s *session) fromServerAs(f wire.Frame, m wire.Message, inline bool) {
 		s.batchFromServer(f)
 	default:
 		c, d := s.downward(body, m)
-		if c != nil && c.kind == ownPage {
+		switch {
+		case c == nil:
+			if m.Kind == wire.Response && bytes.HasPrefix(m.ID.Of(body), ownCallID) {
+				return // an operation has not waited for it
+			}
+		case c.kind == ownPage:
 			s.ownPage(body, m)
+			return
+		case c.kind == ownCall:
+			c.got <- bytes.Clone(body)
 			return
 		}
 		if d == nil {

@@ -40,6 +40,7 @@ type session struct {
 	pending   map[wire.IDKey]*call // the client's requests that have no answer yet
 	cancelled []*call              // of those, the cancelled ones, the oldest first
 	seq       uint64
+	calls     int           // of operations, at the server
 	idleC     chan struct{} // closed when nothing is in flight, once somebody waits
 	tasks     tasks
 	profile   profile

@@ -170,6 +170,9 @@ func (tk *talk) configure() {
 			tk.opt.Expand = value == "on"
 		case "operations":
 			tk.opt.Operations = fakeOperations{}
+			if value == "over s" {
+				tk.opt.Operations = fileOperations(tk.t, tk.file("operations"))
+			}
 			if value == "of rows" {
 				tk.rows = newRows(tk.t)
 				tk.opt.Operations = tk.rows

@@ -1,10 +1,12 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spillway-mcp/spillway/internal/config"
+	"github.com/spillway-mcp/spillway/internal/ledger"
 	"github.com/spillway-mcp/spillway/internal/wire"
 )
 
@@ -155,4 +158,40 @@ func TestK63_SessionsOpenedAndClosed(t *testing.T) {
 	if n := len(s.g.all()); n != 0 {
 		t.Errorf("%d sessions are left", n)
 	}
+}
+
+// A call that its client takes back over HTTP is over: the session keeps nothing
+// of it for an answer that would go to nobody, and it is booked at once (RED-48).
+func TestCancelledCallIsForgotten(t *testing.T) {
+	f := newFake("a", "tools/list {\"tools\":[{\"name\":\"x\",\"inputSchema\":{\"type\":\"object\"}}]}\ntools/call -")
+	s := newSite(t, "default: {max_bytes: 20k}", map[string]*fake{"a": f}, child("a"))
+	path := filepath.Join(t.TempDir(), "ledger.jsonl")
+	account, err := ledger.Open(path, s.g.opt.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer account.Close()
+	s.g.opt.Ledger = account
+	c := s.caller("ann")
+	c.must(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	ended := make(chan string, 1)
+	go func() {
+		answer, _ := c.post(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x"}}`)
+		ended <- answer
+	}()
+	f.process(-1).hung("tools/call")
+	if _, err := c.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-ended; !strings.Contains(got, `"code":-31007`) {
+		t.Errorf("the cancelled call was answered %s", got)
+	}
+	var booked []byte
+	for range 1000 {
+		if booked, _ = os.ReadFile(path); bytes.Contains(booked, []byte(`"outcome":"stopped"`)) {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Errorf("it is not booked while the session lives:\n%s", booked)
 }

@@ -38,6 +38,7 @@ func (d *Definition) describe() []byte {
 		Invalid         InvalidPolicy     `json:"invalid"`
 		Fields          map[string]string `json:"fields,omitempty"`
 		Consistency     Consistency       `json:"consistency"`
+		Concurrency     int               `json:"concurrency,omitempty"`
 	}
 	type mutation struct {
 		Steps        []step        `json:"steps"`
@@ -85,7 +86,7 @@ func (d *Definition) describe() []byte {
 		out.Retry.Backoff = s.Retry.Backoff.String()
 	}
 	if r := s.Read; r != nil {
-		out.Read = &read{r.Items, r.Next, r.End, r.EmptyCursorEnds, r.Where, r.Aggregates, r.Dedupe, r.Invalid, r.Fields, r.Consistency}
+		out.Read = &read{r.Items, r.Next, r.End, r.EmptyCursorEnds, r.Where, r.Aggregates, r.Dedupe, r.Invalid, r.Fields, r.Consistency, r.Concurrency}
 	}
 	if m := s.Mutation; m != nil {
 		out.Mutation = &mutation{Preview: m.Preview != nil, Settle: m.Settle.String(), Retention: m.Retention.String()}

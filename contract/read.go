@@ -3,7 +3,6 @@ package contract
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -94,6 +93,8 @@ func (r *reading) stop(reason, format string, args ...any) bool {
 // run walks pages until the end signal or a limit; true is the end signal.
 func (r *reading) run(ctx context.Context) bool {
 	b := r.def.spec.Bounds
+	pages := r.pages(ctx)
+	defer pages.close()
 	for {
 		if r.budget.pages == 0 {
 			return r.stop(ReasonMaxPages, "stopped after %d pages, the limit of one call", b.MaxPages)
@@ -101,12 +102,13 @@ func (r *reading) run(ctx context.Context) bool {
 		if r.budget.records == 0 {
 			return r.stop(ReasonMaxRecords, "stopped after %d records, the limit of one call", b.MaxRecords)
 		}
-		page, ok := r.fetch(ctx)
-		if !ok {
-			return false
+		page := pages.next()
+		r.st.Fetches += page.attempts
+		if page.reason != "" {
+			return r.stop(page.reason, "%s", page.message)
 		}
 		r.budget.pages--
-		next, end, ok := r.page(ctx, page)
+		next, end, ok := r.page(ctx, page.body)
 		if !ok {
 			return false
 		}
@@ -129,38 +131,6 @@ func (r *reading) run(ctx context.Context) bool {
 		}
 		r.st.cursors[seen] = struct{}{}
 		r.st.Cursor = next
-	}
-}
-
-// fetch gets the page at the cursor, with the retries that are declared.
-func (r *reading) fetch(ctx context.Context) ([]byte, bool) {
-	retry := r.def.spec.Retry
-	for attempt := 1; ; attempt++ {
-		if e := r.c.authorize(ctx, Access{Action: ActionPage, Caller: r.in.Caller, Operation: r.def.ID(), Effects: Reads,
-			Key: r.in.Key, Target: r.in.Target, Params: r.in.Params}); e != nil {
-			return nil, r.stop(ReasonAccessLost, "access was lost before page %d", r.st.Pages+1)
-		}
-		in := r.in
-		in.Cursor, in.Page, in.Attempt = r.st.Cursor, r.st.Pages, attempt
-		r.st.Fetches++
-		page, err := r.def.spec.Read.Fetch(ctx, &in)
-		if err == nil {
-			return page, true
-		}
-		f := ClassifyError(err)
-		if ctx.Err() == nil && attempt <= retry.Max && retry.allows(f.Code) && pause(ctx, retry.wait(attempt)) {
-			continue
-		}
-		at := r.st.Pages + 1
-		switch {
-		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			return nil, r.stop(ReasonDeadline, "the deadline of %s passed at page %d", r.def.spec.Bounds.Deadline, at)
-		case ctx.Err() != nil:
-			return nil, r.stop(ReasonCancelled, "cancelled at page %d", at)
-		case f.Denied:
-			return nil, r.stop(ReasonAccessLost, "the upstream refused page %d: %s", at, failureText(f))
-		}
-		return nil, r.stop(ReasonUpstreamError, "page %d could not be read: %s", at, failureText(f))
 	}
 }
 

@@ -220,6 +220,12 @@ func (d *Definition) checkRead() error {
 	if s.Next == "" && s.End == "" {
 		return d.fault("Read.End", "missing: numbered pages need an end signal, for a short or empty page is not the end (C-01)")
 	}
+	if s.Concurrency < 0 || s.Concurrency > MaxConcurrency {
+		return d.fault("Read.Concurrency", "%d; want 1 to %d", s.Concurrency, MaxConcurrency)
+	}
+	if s.Concurrency > 1 && s.Next != "" {
+		return d.fault("Read.Concurrency", "%d, but the next cursor stands on the page before: only numbered pages, without next, can be fetched side by side", s.Concurrency)
+	}
 	if len(s.Aggregates) == 0 {
 		return d.fault("Read.Aggregates", "none; want at least one of count, sum, min, max, count_by, group_by, first, project")
 	}

@@ -90,7 +90,17 @@ type ReadSpec struct {
 	// fields by dotted path, in place of what follows from the expressions.
 	Fields      map[string]string
 	Consistency Consistency // "" is Live
+
+	// Concurrency is how many numbered pages are fetched side by side, at most
+	// MaxConcurrency; 0 is 1. Fetch is then called by several goroutines. Up to
+	// one less than this many pages past the last may be asked for, whose
+	// answers, errors too, are dropped and not counted. Memory holds as many
+	// pages.
+	Concurrency int
 }
+
+// MaxConcurrency bounds ReadSpec.Concurrency.
+const MaxConcurrency = 16
 
 // AggregateOp is what an Aggregate makes of the records.
 type AggregateOp string

@@ -28,6 +28,7 @@ type Read[P, R any] struct {
 	Invalid          InvalidPolicy
 	Fields           map[string]string
 	Consistency      Consistency
+	Concurrency      int // more than 1 calls Fetch from several goroutines
 }
 
 // Mutation defines an operation with an effect, with parameters P and result
@@ -134,7 +135,7 @@ func (r Read[P, R]) Define() (*Op[P, R], error) {
 		Read: &ReadSpec{
 			Items: r.Items, Next: r.Next, End: r.End, EmptyCursorEnds: r.EmptyCursorEnds,
 			Where: r.Where, Aggregates: r.Aggregates, Dedupe: r.Dedupe, Invalid: r.Invalid,
-			Fields: r.Fields, Consistency: r.Consistency,
+			Fields: r.Fields, Consistency: r.Consistency, Concurrency: r.Concurrency,
 		},
 	}
 	if r.Fetch != nil {

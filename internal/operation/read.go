@@ -26,6 +26,10 @@ func (b *builder) read(n *yamlpos.Node) *contract.ReadSpec {
 		field{"dedupe", func(n *yamlpos.Node) { spec.Dedupe = b.recordSource(n, "dedupe", "Read.Dedupe") }},
 		field{"invalid", func(n *yamlpos.Node) { spec.Invalid = contract.InvalidPolicy(b.word(n, "invalid", "stop", "skip")) }},
 		field{"fields", func(n *yamlpos.Node) { spec.Fields = b.types(n) }},
+		field{"concurrency", func(n *yamlpos.Node) {
+			b.places["Read.Concurrency"] = n
+			spec.Concurrency = b.count(n, "concurrency", 1, contract.MaxConcurrency)
+		}},
 		field{"consistency", func(n *yamlpos.Node) {
 			spec.Consistency = contract.Consistency(b.word(n, "consistency", "snapshot", "live"))
 		}},

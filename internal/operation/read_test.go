@@ -131,3 +131,36 @@ func TestPageOfAToolResult(t *testing.T) {
 		}
 	}
 }
+
+// TestC07_SideBySideOverHTTP: calls of one read run at once, and give what one
+// after another gives.
+func TestC07_SideBySideOverHTTP(t *testing.T) {
+	s := newService(t, func(r request) (int, string) {
+		page, last := strings.TrimPrefix(r.Query, "page="), "false"
+		switch {
+		case page == "20":
+			last = "true"
+		case len(page) == 2 && page > "20":
+			return 404, `{"error":"no such page"}`
+		}
+		return 200, `{"rows":[{"id":` + page + `1},{"id":` + page + `2}],"last":` + last + `}`
+	})
+	for _, concurrency := range []string{"1", "4"} {
+		c := open(t, `
+operations:
+  rows@1.0:
+    scope: All rows.
+    effects: read
+    read:
+      call: {http: {url: "URL/rows", query: {page: "cursor || '1'"}}}
+      items: page.rows
+      end: page.last
+      concurrency: `+concurrency+`
+      aggregate: {n: count, first: {op: project, of: id}}
+`, s.url, nil)
+		r := do(t, c, "rows", "k", "{}")
+		if !r.Complete || r.Pages != 20 || r.Attempts != 20 || !strings.HasPrefix(string(r.Result), `{"n":40,"first":[11,12,21,22,`) {
+			t.Errorf("%s side by side: %s", concurrency, r.JSON())
+		}
+	}
+}

@@ -67,6 +67,7 @@ type misses struct {
 	// calls, and may change places.
 	waiting map[string]*ruleMisses
 	cuts    map[cutKey]*ruleMisses // the last cut of a tool in a session
+	early   map[cutKey][]early     // calls that ask again, whose cut has not been read
 	last    map[[2]string]*ruleMisses
 	names   map[string]string // one string for each name
 }
@@ -74,6 +75,13 @@ type misses struct {
 type ruleKey struct{ server, tool, rule string }
 
 type cutKey struct{ session, server, tool string }
+
+// early is a call that asks again, and stands before the line of the cut that it
+// came after.
+type early struct{ ts, repeat string }
+
+// maxEarly is how many of them are remembered of one tool in a session.
+const maxEarly = 8
 
 type ruleMisses struct {
 	RuleMisses
@@ -88,7 +96,7 @@ const maxRefs = 1 << 17
 func (t *Tally) CountMisses() {
 	t.misses = &misses{
 		rules: map[ruleKey]*ruleMisses{}, refs: map[string]*ruleMisses{}, cuts: map[cutKey]*ruleMisses{},
-		last: map[[2]string]*ruleMisses{}, waiting: map[string]*ruleMisses{}, names: map[string]string{},
+		early: map[cutKey][]early{}, last: map[[2]string]*ruleMisses{}, waiting: map[string]*ruleMisses{}, names: map[string]string{},
 	}
 }
 
@@ -128,13 +136,14 @@ func (m *misses) add(rec *record) {
 		return
 	}
 	at := cutKey{m.name(rec.session), server, tool}
-	if r := m.cuts[at]; r != nil && at.session != "" {
-		switch string(rec.repeat) {
-		case RepeatEqual:
-			r.Equal++
-		case RepeatNarrower:
-			r.Narrower++
-		}
+	again := len(rec.repeat) > 0 && at.session != ""
+	if r := m.cuts[at]; r != nil && again {
+		r.again(string(rec.repeat))
+		again = false
+	}
+	if again && len(m.early[at]) < maxEarly {
+		// Once the line is read whose cut it came after, if there is one.
+		defer func() { m.early[at] = append(m.early[at], early{string(rec.ts), string(rec.repeat)}) }()
 	}
 	r := m.rule(server, tool, m.name(rec.rule))
 	r.Calls++
@@ -163,6 +172,12 @@ func (m *misses) add(rec *record) {
 	r.Reduced++
 	r.NetSaved += rec.bytesIn - rec.bytesOut
 	m.cuts[at], m.last[[2]string{server, tool}] = r, r
+	for _, e := range m.early[at] {
+		if e.ts >= string(rec.ts) {
+			r.again(e.repeat)
+		}
+	}
+	delete(m.early, at)
 	if rec.stash {
 		if len(m.refs) >= maxRefs {
 			m.refs, m.older = map[string]*ruleMisses{}, m.refs
@@ -172,6 +187,16 @@ func (m *misses) add(rec *record) {
 			r.take(w)
 			delete(m.waiting, string(rec.ref))
 		}
+	}
+}
+
+// again counts a call that asks once more for what was cut.
+func (r *ruleMisses) again(repeat string) {
+	switch repeat {
+	case RepeatEqual:
+		r.Equal++
+	case RepeatNarrower:
+		r.Narrower++
 	}
 }
 

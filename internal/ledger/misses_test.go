@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 )
 
 // missesOf books lines and returns their misses.
@@ -90,5 +91,25 @@ func TestMissesCountWritesAskedForInFull(t *testing.T) {
 	got := missesOf(t, write, write, full, full, full)
 	if len(got) != 1 || got[0].Verified != 3 || *got[0].VerifyRate != 0.6 || len(got[0].Flags) != 1 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Lines are written beside the calls, and one of a large result may come after
+// that of the call which asked again for it.
+func TestMissesOfLinesThatChangedPlaces(t *testing.T) {
+	at := time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC)
+	line := func(l Line, seconds int) Line {
+		l.TS = at.Add(time.Duration(seconds) * time.Second)
+		return l
+	}
+	again := cutLine("rule", "r_2")
+	again.Repeat = RepeatNarrower
+	equal := Line{Event: EventCall, Outcome: OutcomePassed, Server: "github", Tool: "search_code", Session: "s", Rule: "rule", Repeat: RepeatEqual}
+	before := equal
+	other := equal
+	other.Session = "t"
+	got := missesOf(t, line(before, 0), line(again, 2), line(equal, 3), line(other, 3), line(cutLine("rule", "r_1"), 1))
+	if len(got) != 1 || got[0].Narrower != 1 || got[0].Equal != 1 || got[0].Reduced != 2 {
+		t.Errorf("want one narrower and one equal call after a cut: %+v", got)
 	}
 }

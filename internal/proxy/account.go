@@ -3,7 +3,6 @@ package proxy
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"time"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/ledger"
@@ -33,8 +32,11 @@ func (s *session) account(fill func(*ledger.Line)) {
 	s.opt.Ledger.Write(&l)
 }
 
+// timing says when the answer went out. Counting tokens comes after it: lines of
+// calls that overlap may stand in another order than their times.
 func (s *session) timing(l *ledger.Line, c *call) {
-	l.MS = float64(time.Since(c.start).Microseconds()) / 1000
+	l.TS = c.done()
+	l.MS = float64(l.TS.Sub(c.start).Microseconds()) / 1000
 	if c.modern {
 		l.Era = "modern"
 	}
@@ -48,8 +50,8 @@ func (s *session) accountCall(c *call, event, outcome string, fill func(*ledger.
 		if c.pick != nil {
 			l.Rule = c.pick.Digest
 		}
-		fill(l)
 		s.timing(l, c)
+		fill(l)
 	})
 }
 

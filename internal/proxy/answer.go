@@ -3,6 +3,7 @@ package proxy
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/ledger"
@@ -65,10 +66,8 @@ func (s *session) answerAbandoned() {
 // abandon answers a call that the server will not. One that the client has
 // cancelled it does not wait for.
 func (s *session) abandon(c *call, code int, why string) {
-	switch {
-	case c.kind == ownCall:
-		close(c.got)
-	case !c.cancelled && c.kind != ownPage:
+	c.answered = time.Now()
+	if !c.cancelled && c.kind != ownPage {
 		s.fail(c.id, code, "%s", why)
 	}
 	s.accountStopped(c)
@@ -114,9 +113,8 @@ func (s *session) unusable(id []byte, size int64, code int, why string) {
 	case c == nil:
 	case c.kind == ownPage:
 		s.ownDone()
-	case c.kind == ownCall:
-		close(c.got)
 	default:
+		c.answered = time.Now()
 		s.fail(c.id, code, "%s", why)
 		if c.kind == tool {
 			s.accountCall(c, ledger.EventError, ledger.OutcomeError, func(l *ledger.Line) { l.BytesIn = size })

@@ -32,6 +32,7 @@ type call struct {
 	modern    bool // the request says it is of 2026-07-28 or newer
 	cancelled bool
 	start     time.Time
+	answered  time.Time // just before our answer went out; zero until then
 
 	toolCall          // of kind tool; of a task, the call that made it
 	cursor     string // of a list
@@ -51,6 +52,15 @@ func (c *call) end() {
 		close(c.over)
 		c.over = nil
 	}
+}
+
+// done is when the call was answered, for accounts of it: before the answer went
+// out, so that whatever the client did with it is later.
+func (c *call) done() time.Time {
+	if c.answered.IsZero() {
+		return time.Now()
+	}
+	return c.answered
 }
 
 // rawID is the id as the client wrote it; nil of no call.

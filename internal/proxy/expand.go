@@ -72,6 +72,7 @@ func (s *session) accountExpand(c *call, x expansion, result []byte, err error) 
 	entry := x.entry
 	s.recordExpand(c, entry.Server, entry.Tool, entry.Ref, result, err)
 	s.account(func(l *ledger.Line) {
+		s.timing(l, c)
 		l.Event, l.Outcome = ledger.EventExpand, ledger.OutcomePassed
 		l.Tool, l.Stash = entry.Tool, entry.Ref
 		if entry.Server != "" {
@@ -88,7 +89,6 @@ func (s *session) accountExpand(c *call, x expansion, result []byte, err error) 
 			l.StructuredOut, l.StructuredTokensOut = v.structured, v.structuredTokens
 			l.Overhead = l.BytesOut
 		}
-		s.timing(l, c)
 	})
 }
 

@@ -321,6 +321,7 @@ func dropMember(src []byte, sp wire.Span, key string) wire.Edit {
 func (s *session) accountList(c *call, before, after []byte) {
 	s.recordList(c, before, after)
 	s.account(func(l *ledger.Line) {
+		s.timing(l, c)
 		l.Event, l.Outcome = ledger.EventList, ledger.OutcomePassed
 		if len(before) != len(after) || !bytes.Equal(before, after) {
 			l.Outcome = ledger.OutcomeReduced
@@ -328,6 +329,5 @@ func (s *session) accountList(c *call, before, after []byte) {
 		l.BytesIn, l.BytesOut = int64(len(before)), int64(len(after))
 		l.TokensIn, l.TokensOut = s.count(before), s.count(after)
 		l.Overhead = max(0, l.BytesOut-l.BytesIn)
-		s.timing(l, c)
 	})
 }

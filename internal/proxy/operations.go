@@ -5,6 +5,7 @@ import (
 	"context"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/spillway-mcp/spillway/contract"
 	"github.com/spillway-mcp/spillway/internal/ledger"
@@ -87,12 +88,12 @@ func (s *session) operate(c *call, name string, body []byte, m wire.Message) {
 	}, func(result []byte) {
 		s.recordResult(c, record.KindOperation, record.Passed, result, nil)
 		s.account(func(l *ledger.Line) {
+			s.timing(l, c)
 			l.Event, l.Outcome, l.Tool = ledger.EventCall, ledger.OutcomePassed, name
 			if failed, _ := verdict(result); failed || result == nil {
 				l.Event, l.Outcome = ledger.EventError, ledger.OutcomeError
 			}
 			same(l, s.view(result))
-			s.timing(l, c)
 		})
 	})
 }
@@ -126,6 +127,7 @@ func (s *session) serve(c *call, do func(context.Context) ([]byte, *mcpface.Faul
 			return
 		}
 		if fault != nil {
+			c.answered = time.Now()
 			s.answerTo(c.id, faultMessage(c.id, fault))
 		} else {
 			s.answer(c, result)

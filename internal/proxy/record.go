@@ -55,7 +55,7 @@ func (s *session) record(c *call, kind string, fill func(*record.Event)) {
 		return
 	}
 	e := record.Event{
-		Kind: kind, At: w.Since(c.start), Done: w.Since(time.Now()),
+		Kind: kind, At: w.Since(c.start), Done: w.Since(c.done()),
 		Server: s.ledgerNameOf(&c.toolCall), Tool: c.name, Args: c.recorded.args, State: c.recorded.state,
 		Env: record.Env{
 			Expand: c.expand != "", Schema: c.info.schema, UI: c.info.ui, Link: c.link,
@@ -133,7 +133,7 @@ func (s *session) recordExpand(c *call, server, tool, ref string, result []byte,
 		}
 		e.Tool, e.Ref, e.Outcome, e.Result = tool, ref, record.Passed, result
 		if err != nil {
-			e.Outcome, e.Reason = record.Error, "refused"
+			e.Outcome, e.Reason = record.Error, reasonOf(err)
 		}
 	})
 }

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/spillway-mcp/spillway/internal/fixture"
+	"github.com/spillway-mcp/spillway/internal/ledger"
 	"github.com/spillway-mcp/spillway/internal/record"
 	"github.com/spillway-mcp/spillway/internal/rules"
 	"github.com/spillway-mcp/spillway/internal/wire"
@@ -112,5 +115,100 @@ func TestSessionIsRecorded(t *testing.T) {
 	}
 	if e := got.Events[len(got.Events)-1]; e.Kind != record.KindEnd {
 		t.Errorf("the last line is %s", e.AppendJSON(nil))
+	}
+}
+
+// gated counts a text that has its word in it only when the gate is open.
+type gated struct {
+	word string
+	gate chan struct{}
+}
+
+func (g *gated) Name() string { return "gated" }
+
+func (g *gated) Count(text []byte) int {
+	if bytes.Contains(text, []byte(g.word)) {
+		<-g.gate
+	}
+	return len(text)
+}
+
+// TestRED45_TimesAreThoseOfTheAnswers holds lines and recordings to when answers
+// went out: counting the first one's tokens here takes until the second is told.
+func TestRED45_TimesAreThoseOfTheAnswers(t *testing.T) {
+	dir := t.TempDir()
+	recorder, err := record.Open(dir, record.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	book := filepath.Join(dir, "ledger.jsonl")
+	w, err := ledger.Open(book, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	slow := &gated{"slow", make(chan struct{})}
+	answered := make(chan string, 10)
+	s := NewSession("s", Options{Server: "s", Rules: func() *rules.Set { return nil }, Caller: "c", Record: recorder, Ledger: w, Counter: slow},
+		func(id []byte, _ ...[]byte) { answered <- string(id) }, func(...[]byte) error { return nil })
+	play := func(id, text string) {
+		s.FromClient([]byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"list","arguments":{"q":"` + text + `"}}}`))
+		answer := []byte(`{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` + text + `"}]}}`)
+		m, err := wire.Scan(answer)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		s.FromServer(answer, m, true)
+	}
+	s.FromClient([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+	list := []byte(`{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"list","inputSchema":{"type":"object"}}]}}`)
+	m, err := wire.Scan(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.FromServer(list, m, true)
+	<-answered
+	var first sync.WaitGroup
+	first.Go(func() { play("2", "slow") })
+	if id := <-answered; id != "2" {
+		t.Fatalf("answered %s", id)
+	}
+	play("3", "quick")
+	close(slow.gate)
+	first.Wait()
+	s.Close()
+
+	data, err := os.ReadFile(book)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []ledger.Line
+	for line := range strings.Lines(string(data)) {
+		var l ledger.Line
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		if l.Event == ledger.EventCall {
+			lines = append(lines, l)
+		}
+	}
+	if len(lines) != 2 || lines[0].BytesIn != 5 || lines[1].BytesIn != 4 {
+		t.Fatalf("lines of quick and slow, in this order, are wanted: %+v", lines)
+	}
+	if began := lines[0].TS.Add(-time.Duration(lines[0].MS * 1e6)); lines[1].TS.After(began.Add(2 * time.Millisecond)) { // TS is cut to milliseconds
+		t.Errorf("the first call was answered at %v, the second began at %v", lines[1].TS, began)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*.zst"))
+	got, err := record.Load(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := map[string]record.Event{}
+	for _, e := range got.Events {
+		done[string(e.Args)] = e
+	}
+	if a, b := done[`{"q":"slow"}`], done[`{"q":"quick"}`]; a.Done == 0 || b.At < a.Done {
+		t.Errorf("recorded: done at %d, the next began at %d", a.Done, b.At)
 	}
 }

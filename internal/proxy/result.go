@@ -240,6 +240,7 @@ func (s *session) answer(c *call, result []byte) {
 			result = wire.Splice(result, wire.SetMember(result, all, "resultType", []byte(`"complete"`)))
 		}
 	}
+	c.answered = time.Now()
 	s.answerTo(c.id, []byte(`{"jsonrpc":"2.0","id":`), c.id, []byte(`,"result":`), result, []byte(`}`))
 }
 

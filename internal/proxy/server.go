@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"runtime/debug"
+	"time"
 
 	"github.com/spillway-mcp/spillway/internal/wire"
 )
@@ -65,6 +66,9 @@ type change struct {
 }
 
 func (s *session) deliver(c *call, f wire.Frame, ch change) {
+	if c != nil {
+		c.answered = time.Now()
+	}
 	switch {
 	case s.hand != nil:
 		s.hand(c.rawID(), wire.Parts(f.Body(), ch.edits...)...)

@@ -3,6 +3,7 @@ package githubfake
 import (
 	"fmt"
 	"net/http"
+	"path"
 	"strings"
 )
 
@@ -91,7 +92,7 @@ func patch(name string, lines int) string {
 	for i := range lines {
 		fmt.Fprintf(&b, "\n+  const row%d = this.grid.row(%d, { name: '%s' });", i, i, name)
 		if i%2 == 1 {
-			fmt.Fprintf(&b, "\n-  const row%d = document.getElementById('row-%d');", i, i)
+			fmt.Fprintf(&b, "\n-  const row%d = document.getElementById('%s-%d');", i, path.Base(name), i)
 		}
 	}
 	return b.String()

@@ -25,7 +25,7 @@ func newIssue(i int) object {
 		title, count = "Checkout crashes when the basket is empty", 24
 		names = []string{"bug", "needs-triage"}
 	} else if i%4 == 1 {
-		title = fmt.Sprintf("Wrong total in the %s when a voucher is used twice", where)
+		title = fmt.Sprintf("Wrong total in the %s when voucher V-%d is used twice", where, 1000+37*i)
 	}
 	body := fmt.Sprintf("### What happened\n\nOpen the %s, then go back and forth twice.\n\n### Steps\n\n1. sign in as a customer with %d orders\n2. open the %s\n3. wait for the spinner\n\n### What should have happened\n\n%s\n### Environment\n\n| | |\n| --- | --- |\n| build | %d |\n| browser | Firefox %d |\n\nNo crash report was written.\n",
 		where, i%7, where, strings.Repeat("The page comes up as on the design, with the totals of the last order and without the notice. ", 4+i%5), 8200+i, 120+i%9)

@@ -36,7 +36,7 @@ func newPull(i int) object {
 		"created_at": at(5 * i), "updated_at": at(5*i + 40), "closed_at": nil, "merged_at": nil, "merge_commit_sha": sha("merge", number), "locked": false, "draft": i%11 == 3, "author_association": "MEMBER", "auto_merge": nil, "active_lock_reason": nil,
 		"assignee": nil, "assignees": []object{}, "requested_reviewers": []object{person(i + 2)}, "requested_teams": []object{}, "labels": []object{label("layout")}, "milestone": nil,
 		"head": side(head, headSHA(number)), "base": side(branch, sha("base")), "merged": false, "mergeable": true, "rebaseable": true, "mergeable_state": "clean", "merged_by": nil, "maintainer_can_modify": false,
-		"comments": i % 5, "review_comments": 6, "commits": 3 + i%9, "additions": 220 + i, "deletions": 90 + i, "changed_files": 6 + i%9, "score": 1.0,
+		"comments": (i + 2) % 5, "review_comments": 6, "commits": 3 + i%9, "additions": 220 + i, "deletions": 90 + i, "changed_files": 6 + i%9, "score": 1.0,
 		"_links": object{"self": object{"href": url}, "html": object{"href": fmt.Sprintf("%s/%s/pull/%d", htmlURL, portal, number)}, "issue": object{"href": issue}, "comments": object{"href": issue + "/comments"}, "commits": object{"href": url + "/commits"}},
 	}
 	if state == "closed" {

@@ -23,6 +23,8 @@ func parseQuery(q string) query {
 			parsed.tags = append(parsed.tags, value)
 		case key == "is" && (value == "open" || value == "closed"):
 			parsed.is["state"] = value
+		case key == "is" && value == "merged": // here every one that is closed is merged
+			parsed.is["state"] = "closed"
 		case key == "is":
 			parsed.is["type"] = value
 		default:

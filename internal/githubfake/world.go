@@ -37,7 +37,7 @@ func newWorld() *world {
 	}
 	for i := range pullCount {
 		w.pulls = append(w.pulls, newPull(i))
-		w.comments[firstPull+i] = newComments(firstPull+i, i%5)
+		w.comments[firstPull+i] = newComments(firstPull+i, w.pulls[i]["comments"].(int))
 	}
 	return w
 }

@@ -49,6 +49,10 @@ var binary = sync.OnceValues(func() (string, error) {
 var temporary []string
 
 func TestMain(m *testing.M) {
+	if play := roles[os.Getenv(roleVar)]; play != nil {
+		play() // this process is not the test but a server that a test has started
+		os.Exit(0)
+	}
 	code := m.Run()
 	for _, dir := range temporary {
 		os.RemoveAll(dir)
@@ -149,10 +153,16 @@ func server(t testing.TB, name string, args ...string) []string {
 	return append([]string{"node", entry}, args...)
 }
 
-// isolated is an environment whose home is dir: neither the user's rules nor
-// the user's stash take part. The servers' clock and dice stand still.
+// isolated is an environment whose home is dir, for the npm servers: their
+// clock and dice stand still.
 func isolated(t testing.TB, dir string) []string {
 	t.Helper()
+	return append(home(dir), "NODE_OPTIONS=--import="+filepath.Join(scripts(t), "steady.mjs"))
+}
+
+// home is an environment whose home is dir: neither the user's rules nor the
+// user's stash take part.
+func home(dir string) []string {
 	var env []string
 	for _, pair := range os.Environ() {
 		if !strings.HasPrefix(pair, "XDG_") && !strings.HasPrefix(pair, "HOME=") && !strings.HasPrefix(pair, "SPILLWAY_") {
@@ -166,7 +176,6 @@ func isolated(t testing.TB, dir string) []string {
 		"XDG_DATA_HOME="+filepath.Join(dir, "data"),
 		"XDG_CACHE_HOME="+filepath.Join(dir, "cache"),
 		"MEMORY_FILE_PATH="+filepath.Join(dir, "memory.jsonl"),
-		"NODE_OPTIONS=--import="+filepath.Join(scripts(t), "steady.mjs"),
 		"TZ=UTC",
 	)
 }

@@ -84,7 +84,7 @@ func (b between) client(url string) error {
 
 func (b between) through(scenario, url string) (err error) {
 	dir := filepath.Join(b.Dir, scenario)
-	g, err := startGateway(b.Spillway, dir, url)
+	g, err := startGateway(b.Spillway, dir, fmt.Sprintf(`{url: %q}`, url))
 	if err != nil {
 		return err
 	}

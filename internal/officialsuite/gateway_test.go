@@ -18,7 +18,7 @@ import (
 )
 
 // config is the gateway as people set it up, with one upstream and no rules.
-const config = `servers: {suite: {url: %q}}
+const config = `servers: {suite: %s}
 serve: {listen: "127.0.0.1:0", auth: none}
 stash: {path: %q}
 ledger: {path: %q}
@@ -34,7 +34,8 @@ type gateway struct {
 // startTime is how long a server may take until it serves.
 const startTime = 20 * time.Second
 
-// startGateway puts spillway serve, with its files in dir, in front of upstream.
+// startGateway puts spillway serve, with its files in dir, in front of upstream,
+// an entry of its configuration.
 func startGateway(spillway, dir, upstream string) (*gateway, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

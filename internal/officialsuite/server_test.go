@@ -4,6 +4,7 @@ package officialsuite
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -21,53 +22,77 @@ import (
 // servers are the runs of the server side.
 var servers = []struct {
 	revision  string
-	args      []string // of everything-server
+	args      []string // of everything-server over HTTP
 	scenarios int      // that the suite runs
-	known     []difference
+	url       []difference
+	child     []difference
 }{
-	// The fixture's stateless default has no sessions, which the revision has.
-	{revision: "2025-11-25", args: []string{"-stateless=false"}, scenarios: 33, known: []difference{
-		// The scenario is not scored. The fixture keeps no events: it ends a
-		// stream that nobody can resume, and its call is lost. The gateway's
-		// own stream has ids, no word of when to ask again, since it is not
-		// broken off, and an error that says that the call was lost.
-		polling("server-sse-priming-event (ServerSendsPrimingEvent)", "WARNING", "SUCCESS"),
-		polling("server-sse-retry-field (ServerSendsRetryField)", "SUCCESS", "WARNING"),
-		polling("server-sse-disconnect-resume (ServerDisconnectResume)", "INFO", "WARNING"),
-	}},
-	{revision: "2026-07-28", scenarios: 50},
+	{
+		// The fixture's stateless default has no sessions, which the revision has.
+		revision: "2025-11-25", args: []string{"-stateless=false"}, scenarios: 33,
+		// The scenario of polling is not scored. The fixture keeps no events: over
+		// HTTP it ends a stream that nobody can resume, and its call is lost. The
+		// gateway's own stream has ids, no word of when to ask again, since it is
+		// not broken off, and an error that says that the call was lost.
+		url: []difference{
+			polling("server-sse-priming-event (ServerSendsPrimingEvent)", "WARNING", "SUCCESS"),
+			polling("server-sse-retry-field (ServerSendsRetryField)", "SUCCESS", "WARNING"),
+			polling("server-sse-disconnect-resume (ServerDisconnectResume)", "INFO", "WARNING"),
+		},
+		// A child has no streams to end. It answers, and at once, which is JSON.
+		child: []difference{
+			polling("server-sse-priming-event (ServerSendsPrimingEvent)", "WARNING", ""),
+			polling("server-sse-retry-field (ServerSendsRetryField)", "SUCCESS", ""),
+			polling("server-sse-disconnect-resume (ServerDisconnectResume)", "INFO", ""),
+			polling("server-sse-content-type (ServerSSEContentType)", "", "INFO"),
+			asJSON,
+		},
+	},
+	{revision: "2026-07-28", scenarios: 50, child: []difference{asJSON}},
 }
 
 func polling(check, direct, through string) difference {
 	return difference{scenario: "server-sse-polling", check: check, direct: direct, through: through}
 }
 
-// A server behind the gateway is to the suite what it is without it, in what it
-// passes and in what it fails.
+// asJSON is what the suite says of streams where an answer at once is JSON, as
+// the gateway has it for children, and not a stream.
+var asJSON = difference{
+	scenario: "server-sse-multiple-streams", check: "server-sse-streams-functional (ServerSSEStreamsFunctional)",
+	direct: "SUCCESS", through: "INFO",
+}
+
+// A server behind the gateway is to the suite what it is over HTTP without it,
+// in what it passes and in what it fails: an HTTP server, and a child.
 func TestServer(t *testing.T) {
 	k := need(t)
 	for _, c := range servers {
 		t.Run(c.revision, func(t *testing.T) {
 			dir := t.TempDir()
-			against := func(name, upstream string) outcome {
-				return k.run(t, filepath.Join(dir, name), "server", nil, "--url", upstream, "--requirements", c.revision)
+			against := func(t *testing.T, name, url string) outcome {
+				return k.run(t, filepath.Join(dir, name), "server", nil, "--url", url, "--requirements", c.revision)
 			}
-			direct := against("direct", k.startServer(t, c.args...))
+			direct := against(t, "direct", k.startServer(t, c.args...))
+			behind := func(name, upstream string, known []difference) {
+				t.Run(name, func(t *testing.T) {
+					g, err := startGateway(k.spillway, filepath.Join(dir, name+"-gateway"), upstream)
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() {
+						if err := g.stop(); err != nil {
+							t.Errorf("spillway serve: %v\n%s", err, tail(g.log))
+						}
+					})
+					report(t, direct, against(t, name, g.url), c.scenarios, known)
+					if n, err := g.requests(); err != nil || n < c.scenarios {
+						t.Errorf("%d requests came through the gateway, %v: the suite had another server", n, err)
+					}
+				})
+			}
 			// Another one: the first has sessions and subscriptions by now.
-			g, err := startGateway(k.spillway, filepath.Join(dir, "gateway"), k.startServer(t, c.args...))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := g.stop(); err != nil {
-					t.Errorf("spillway serve: %v\n%s", err, tail(g.log))
-				}
-			})
-			through := against("through", g.url)
-			report(t, direct, through, c.scenarios, c.known)
-			if n, err := g.requests(); err != nil || n < c.scenarios {
-				t.Errorf("%d requests came through the gateway, %v: the suite had another server", n, err)
-			}
+			behind("url", fmt.Sprintf(`{url: %q}`, k.startServer(t, c.args...)), c.url)
+			behind("child", fmt.Sprintf(`{command: %q, per_session: true}`, k.server), c.child)
 		})
 	}
 }

@@ -33,7 +33,9 @@ func (v Value) HashCanonical(h hash.Hash) { v.HashCanonicalUntil(h, nil) }
 // HashCanonicalUntil is HashCanonical for one whose hash may turn out not to be
 // wanted: once stop is set, it leaves out what is left. stop may be nil.
 func (v Value) HashCanonicalUntil(h hash.Hash, stop *atomic.Bool) {
-	c := canon{buf: make([]byte, 0, canonChunk+4096), sink: h, stop: stop}
+	start, end := v.Span()
+	// Of a small value, such as an argument of a call, the form is about as long.
+	c := canon{buf: make([]byte, 0, min(2*(end-start)+16, canonChunk+4096)), sink: h, stop: stop}
 	c.value(v)
 	h.Write(c.buf)
 }

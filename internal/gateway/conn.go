@@ -67,8 +67,8 @@ type inflight struct {
 	token  wire.IDKey // its progress token, if it has one
 	header http.Header
 	reply  *server.Reply
-	inline atomic.Bool
-	listen bool // it is a subscription
+	inline atomic.Bool // this goroutine, on which it came, may be used to answer it
+	listen bool        // it is a subscription
 	began  time.Time
 	stop   func() bool
 

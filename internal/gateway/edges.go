@@ -16,8 +16,12 @@ type httpEdge struct {
 }
 
 func (e *httpEdge) answer(f *inflight, parts ...[]byte) {
-	if f.reply != nil {
-		_ = f.reply.Answer(parts...) // a client that is gone needs none
+	switch { // a client that is gone needs none
+	case f.reply == nil:
+	case f.inline.Load():
+		_ = f.reply.AnswerNow(parts...) // the ledger comes after it
+	default:
+		_ = f.reply.Answer(parts...)
 	}
 }
 

@@ -62,29 +62,45 @@ func (l *httpLine) send(o outbound) {
 	}
 }
 
+// patience is how long the goroutine of a client's request waits for an answer
+// to begin. What takes longer goes on beside it, and the HTTP response of the
+// request can end before.
+const patience = 2 * time.Second
+
 func (l *httpLine) exchange(o outbound) {
 	ctx := o.ctx
 	if ctx == nil {
 		ctx = l.ctx
 	}
-	out := client.Outbound{Message: o.msg, Header: o.header, Params: o.params}
-	answer := client.Answer{Message: func(msg []byte) {
-		if m, err := wire.Scan(msg); err == nil {
-			l.p.c.fromPeer(l.p, msg, m, o.f, true)
-		} else {
-			l.p.src.skipped(msg, err)
-		}
-	}}
+	out := client.Outbound{Message: o.msg, Scan: o.m, Header: o.header, Params: o.params}
+	answer := client.Answer{Scanned: func(msg []byte, m wire.Message) { l.p.c.fromPeer(l.p, msg, m, o.f, true) }}
 	if o.f != nil && o.f.reply != nil {
 		answer.Stream, answer.Dropped = o.f.reply.Stream, func(retry time.Duration) { o.f.reply.Drop(retry) }
 	}
 	began := time.Now()
-	var err error
-	if l.session != nil {
-		err = l.session.Send(ctx, out, answer)
-	} else {
-		err = l.p.src.http.Stateless(ctx, out, answer)
+	if l.session == nil {
+		l.over(o, began, l.p.src.http.Stateless(ctx, out, answer))
+		return
 	}
+	if !o.inline {
+		l.over(o, began, l.session.Send(ctx, out, answer))
+		return
+	}
+	rest, err := l.session.Start(ctx, out, answer, patience)
+	if rest == nil {
+		l.over(o, began, err)
+		return
+	}
+	if o.f != nil {
+		o.f.inline.Store(false)
+	}
+	if !l.beside(func() { l.over(o, began, rest()) }) {
+		l.over(o, began, rest()) // the line is closed, and ctx ends
+	}
+}
+
+// over ends what came to no answer.
+func (l *httpLine) over(o outbound, began time.Time, err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, client.ErrSessionLost) && o.m.Kind == wire.Request:

@@ -160,6 +160,9 @@ func (c *conn) send(p *peer, l line, o outbound) {
 			}
 		}
 	}
+	if o.f != nil && p.src.http == nil {
+		o.f.inline.Store(false) // the answer comes on the child's goroutine
+	}
 	l.send(o)
 }
 
@@ -371,6 +374,7 @@ func (c *conn) cancelled(msg []byte, m wire.Message) {
 	}
 	if !c.edge.streams() && c.done(f) {
 		// Nobody waits for an answer, but the response of HTTP must end.
+		f.inline.Store(false)
 		c.edge.answer(f, errorf(CodeCancelled, "the request was cancelled").Response(f.orig))
 		c.session.Fail(f.id, CodeCancelled, "the request was cancelled") // else it waits for an answer
 	} else if p == nil || p.src.http != nil && !c.modern {

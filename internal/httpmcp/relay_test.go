@@ -42,7 +42,7 @@ func answerTo(in *server.Inbound) client.Answer {
 	return client.Answer{
 		Scanned: func(msg []byte, m wire.Message) {
 			if m.Kind == wire.Response && wire.KeyOf(m.ID.Of(msg)) == key {
-				_ = in.Reply.Answer(msg)
+				_ = in.Reply.AnswerNow(msg)
 			} else {
 				_ = in.Reply.Related(msg)
 			}
@@ -66,11 +66,21 @@ type relayed struct {
 }
 
 func (s *relayed) Receive(ctx context.Context, in *server.Inbound) {
-	err := s.up.Send(ctx, client.Outbound{Message: in.Message, Header: in.Header}, answerTo(in))
-	if errors.Is(err, client.ErrSessionLost) {
-		s.c.Close()
+	over := func(err error) {
+		if errors.Is(err, client.ErrSessionLost) {
+			s.c.Close()
+		}
+		failed(in, err)
 	}
-	failed(in, err)
+	rest, err := s.up.Start(ctx, client.Outbound{Message: in.Message, Scan: in.Scan, Header: in.Header}, answerTo(in), time.Second)
+	switch {
+	case rest == nil:
+		over(err)
+	case in.Reply == nil:
+		over(rest())
+	default:
+		go func() { over(rest()) }()
+	}
 	if wire.StringIs(in.Scan.Method.Of(in.Message), "notifications/initialized") {
 		go func() { _ = s.up.Listen(s.ctx, func(msg []byte) { _ = s.c.Send(msg) }, nil) }()
 	}

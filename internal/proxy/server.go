@@ -47,9 +47,8 @@ func (s *session) fromServerAs(f wire.Frame, m wire.Message, inline bool) {
 			return
 		}
 		if inline {
-			s.slots <- struct{}{}
-			defer func() { <-s.slots }()
-			s.deliver(c, f, d(body, m))
+			ch := s.inSlot(func() change { return d(body, m) })
+			s.deliver(c, f, ch) // the client may read slowly, and holds no slot meanwhile
 			return
 		}
 		s.work(func() { s.deliver(c, f, d(body, m)) })

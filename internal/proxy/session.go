@@ -217,6 +217,13 @@ func (s *session) work(f func()) {
 	}
 }
 
+// inSlot runs f on this goroutine, when there is a slot for it.
+func (s *session) inSlot(f func() change) change {
+	s.slots <- struct{}{}
+	defer func() { <-s.slots }()
+	return f()
+}
+
 // sent notes that a write to the client failed: nothing more reaches it.
 func (s *session) sent(err error) {
 	if err != nil {

@@ -73,58 +73,105 @@ func (s *Session) twoEnds() *twoEnds {
 // cause of ctx, or what the network said. A JSON-RPC error is an answer and no
 // error.
 func (s *Session) Send(ctx context.Context, out Outbound, a Answer) error {
+	rest, err := s.Start(ctx, out, a, 0)
+	if rest != nil {
+		return rest()
+	}
+	return err
+}
+
+// Start is Send as far as it goes without much waiting: at most for patience
+// until the answer begins, and not for a stream. What is left to be done is
+// rest, which has to be called, on any goroutine; without it all is done, and
+// err is that of Send.
+func (s *Session) Start(ctx context.Context, out Outbound, a Answer, patience time.Duration) (rest func() error, err error) {
 	x, err := s.u.exchange(out, a)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	initialize := x.id != nil && wire.StringIs(x.m.Method.Of(x.msg), "initialize")
 	if old := s.twoEnds(); old != nil {
-		return old.send(ctx, x, out)
+		return func() error { return old.send(ctx, x, out) }, nil
 	}
 	if initialize && s.u.opt.HTTPSSE {
-		return s.fallBack(ctx, x, out, nil)
+		return func() error { return s.fallBack(ctx, x, out, nil) }, nil
 	}
 	ctx, x.end = context.WithCancelCause(ctx)
-	defer x.finish()
 	h, id := s.headers(out.Header)
 	h["Content-Type"], h["Accept"] = typeJSON, acceptBoth
-	resp, err := s.u.roundTrip(ctx, http.MethodPost, s.u.url, h, out.Message)
+	t, err := s.u.start(ctx, http.MethodPost, s.u.url, h, out.Message)
 	if err != nil {
-		return err
+		x.finish()
+		return nil, err
 	}
-	if resp.StatusCode/100 != 2 {
-		status := resp.StatusCode
-		response, forgotten, err := s.u.refusal(resp, x.id)
-		if id != "" && forgotten {
-			return ErrSessionLost
+	take := func() (*http.Response, error) {
+		resp, err := t.finish()
+		if err != nil {
+			return nil, err
 		}
-		if initialize && (status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
-			return s.fallBack(ctx, x, out, func() error {
-				if err != nil {
-					return err
-				}
-				return x.json(response)
-			})
+		return s.taken(ctx, x, out, resp, id, initialize)
+	}
+	if !t.ready(patience) {
+		return func() error {
+			defer x.finish()
+			resp, err := take()
+			if resp == nil {
+				return err
+			}
+			return s.receive(ctx, x, resp, initialize)
+		}, nil
+	}
+	resp, err := take()
+	if resp != nil && x.id != nil && media(resp.Header) == "text/event-stream" {
+		return func() error {
+			defer x.finish()
+			return s.receive(ctx, x, resp, initialize)
+		}, nil
+	}
+	defer x.finish()
+	if resp == nil {
+		return nil, err
+	}
+	return nil, s.receive(ctx, x, resp, initialize)
+}
+
+// taken looks at the status of a response, and returns it if the message was
+// taken. Without it there is nothing more to come: the request was answered by
+// what refuses it, or err says why it was not.
+func (s *Session) taken(ctx context.Context, x *exchange, out Outbound, resp *http.Response, id string, initialize bool) (*http.Response, error) {
+	if resp.StatusCode/100 == 2 {
+		if initialize {
+			s.begin(resp.Header.Get(httpmcp.HeaderSession))
 		}
+		return resp, nil
+	}
+	status := resp.StatusCode
+	response, forgotten, err := s.u.refusal(resp, x.id)
+	if id != "" && forgotten {
+		return nil, ErrSessionLost
+	}
+	refused := func() error {
 		if err != nil {
 			return err
 		}
 		return x.json(response)
 	}
-	if initialize {
-		s.begin(resp.Header.Get(httpmcp.HeaderSession))
+	if initialize && (status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
+		return nil, s.fallBack(ctx, x, out, refused)
 	}
+	return nil, refused()
+}
+
+// receive reads the answer of a message that was taken.
+func (s *Session) receive(ctx context.Context, x *exchange, resp *http.Response, initialize bool) error {
 	done, err := x.success(ctx, resp)
 	if err == nil && !done {
 		err = s.resume(ctx, x)
 	}
-	if err != nil {
-		return err
-	}
-	if initialize {
+	if err == nil && initialize {
 		s.negotiated(x.answered)
 	}
-	return nil
+	return err
 }
 
 func (s *Session) begin(id string) {

@@ -27,6 +27,7 @@ type Upstream struct {
 	static  http.Header
 	forward []string
 	tr      *http.Transport
+	plain   *plain // nil: the upstream is reached through tr alone
 }
 
 // New checks the options; it connects to nothing.
@@ -61,6 +62,7 @@ func New(opt Options) (*Upstream, error) {
 	}
 	up.opt.defaults()
 	up.tr = up.opt.transport()
+	up.plain = newPlain(u, &up.opt)
 	return up, nil
 }
 
@@ -86,21 +88,27 @@ func (o *Options) defaults() {
 	}
 }
 
+// keepAliveTime is between the probes of an idle connection.
+const keepAliveTime = 15 * time.Second
+
+// maxHead is the size in bytes of a response's head: more than enough for a
+// session id and what proxies add.
+const maxHead = 256 << 10
+
 func (o *Options) transport() *http.Transport {
 	tr := &http.Transport{
-		DialContext:           (&net.Dialer{Timeout: o.DialTime, KeepAlive: 15 * time.Second}).DialContext,
-		TLSHandshakeTimeout:   o.DialTime,
-		TLSClientConfig:       o.TLS.Clone(),
-		ForceAttemptHTTP2:     true,
-		MaxIdleConns:          o.MaxConns,
-		MaxIdleConnsPerHost:   o.MaxConns,
-		IdleConnTimeout:       90 * time.Second,
-		ExpectContinueTimeout: time.Second,
-		DisableCompression:    true, // bytes pass as they are, and a stream is not held back by a compressor
-		WriteBufferSize:       16 << 10,
-		ReadBufferSize:        16 << 10,
-		// More than enough for a session id and what proxies add.
-		MaxResponseHeaderBytes: 256 << 10,
+		DialContext:            (&net.Dialer{Timeout: o.DialTime, KeepAlive: keepAliveTime}).DialContext,
+		TLSHandshakeTimeout:    o.DialTime,
+		TLSClientConfig:        o.TLS.Clone(),
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           o.MaxConns,
+		MaxIdleConnsPerHost:    o.MaxConns,
+		IdleConnTimeout:        90 * time.Second,
+		ExpectContinueTimeout:  time.Second,
+		DisableCompression:     true, // bytes pass as they are, and a stream is not held back by a compressor
+		WriteBufferSize:        16 << 10,
+		ReadBufferSize:         16 << 10,
+		MaxResponseHeaderBytes: maxHead,
 	}
 	if tr.TLSClientConfig == nil {
 		tr.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -132,7 +140,10 @@ func checkHeader(name string) error {
 }
 
 // Close closes idle connections. Sends in flight go on.
-func (u *Upstream) Close() { u.tr.CloseIdleConnections() }
+func (u *Upstream) Close() {
+	u.tr.CloseIdleConnections()
+	u.plain.close()
+}
 
 // headers starts the headers of a request: what the client's own has of those
 // that are named (K66), and over it what is configured.
@@ -159,33 +170,77 @@ var (
 
 const maxRedirects = 5
 
-// roundTrip sends one request. It follows redirects that keep the method and
-// stay at the same host, and refuses others: credentials go nowhere else.
-func (u *Upstream) roundTrip(ctx context.Context, method string, to *url.URL, h http.Header, body []byte) (*http.Response, error) {
-	for range maxRedirects {
-		r := (&http.Request{
-			Method: method, URL: to, Host: to.Host, Header: h,
-			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		}).WithContext(ctx)
-		if body != nil {
-			r.ContentLength = int64(len(body))
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-		}
-		resp, err := u.tr.RoundTrip(r)
-		if err != nil {
+// A trip is one request and the way to its response.
+type trip struct {
+	u      *Upstream
+	ctx    context.Context
+	method string
+	to     *url.URL
+	header http.Header
+	body   []byte
+	call   *plainCall // nil: the request goes through net/http's transport, in finish
+}
+
+// start sends a request, or makes it ready to be sent.
+func (u *Upstream) start(ctx context.Context, method string, to *url.URL, h http.Header, body []byte) (*trip, error) {
+	t := &trip{u: u, ctx: ctx, method: method, to: to, header: h, body: body}
+	if u.plain.takes(method, t.to, body) {
+		var err error
+		if t.call, err = u.plain.send(ctx, t.to, h, body); err != nil {
 			return nil, u.networkError(ctx, err)
+		}
+	}
+	return t, nil
+}
+
+// ready waits for the response to begin, at most for d, and reports whether it
+// has. A trip of which that cannot be told is not ready.
+func (t *trip) ready(d time.Duration) bool { return t.call != nil && t.call.wait(d) }
+
+// finish waits for the response. It follows redirects that keep the method and
+// stay at the same host, and refuses others: credentials go nowhere else.
+func (t *trip) finish() (*http.Response, error) {
+	for range maxRedirects {
+		resp, err := t.response()
+		if err != nil {
+			return nil, t.u.networkError(t.ctx, err)
 		}
 		if resp.StatusCode < 301 || resp.StatusCode > 308 || resp.StatusCode == http.StatusNotModified {
 			return resp, nil
 		}
-		next, err := u.redirect(resp, method, to)
+		next, err := t.u.redirect(resp, t.method, t.to)
 		if err != nil {
 			return nil, err
 		}
-		to = next
+		t.to = next
 	}
-	return nil, fmt.Errorf("upstream %s redirects over and over", u.opt.Name)
+	return nil, fmt.Errorf("upstream %s redirects over and over", t.u.opt.Name)
+}
+
+func (t *trip) response() (*http.Response, error) {
+	if call := t.call; call != nil {
+		t.call = nil // what it redirects to is asked by the other
+		return call.response()
+	}
+	r := (&http.Request{
+		Method: t.method, URL: t.to, Host: t.to.Host, Header: t.header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(t.ctx)
+	if body := t.body; body != nil {
+		r.ContentLength = int64(len(body))
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	}
+	return t.u.tr.RoundTrip(r)
+}
+
+// roundTrip sends one request and waits for its response.
+func (u *Upstream) roundTrip(ctx context.Context, method string, to *url.URL, h http.Header, body []byte) (*http.Response, error) {
+	t, err := u.start(ctx, method, to, h, body)
+	if err != nil {
+		return nil, err
+	}
+	return t.finish()
 }
 
 func (u *Upstream) redirect(resp *http.Response, method string, from *url.URL) (*url.URL, error) {

@@ -29,34 +29,36 @@ type exchange struct {
 	atOnce    bool // it is a stream whatever comes
 	refused   bool // initialize was refused
 	streaming bool
-	begun     chan struct{} // closed when a run beside Receive is over
+	early     bool          // it is written before Receive has returned
+	begun     chan struct{} // closed when that is over
 }
 
 func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, st *stream) *exchange {
 	return &exchange{s: s, r: r, w: w, st: st, out: timed{w, http.NewResponseController(w), s.opt.WriteTime}}
 }
 
-// receiveBeside gives the message to receive on a goroutine of its own: the
-// response can end before the call, which a legacy client may ask for later.
-func (x *exchange) receiveBeside(ctx context.Context, in *Inbound, receive func(context.Context, *Inbound)) {
+// receiveBeside has receive called on a goroutine of its own.
+func (x *exchange) receiveBeside(receive func()) {
 	x.st.mu.Lock()
 	x.rd = x.st.attach(1)
 	x.st.mu.Unlock()
-	go receive(ctx, in)
+	go receive()
 	x.run()
 }
 
-// receive gives the message to receive on this goroutine, and writes what comes
-// back, beside it where that is a stream.
+// receive gives the message to receive on this goroutine, which saves two
+// hand-offs between goroutines, and writes what comes back: by
+// [Reply.AnswerNow] within it, else beside it or once it has returned.
 func (x *exchange) receive(ctx context.Context, in *Inbound, receive func(context.Context, *Inbound)) {
 	x.begun = make(chan struct{})
 	x.st.mu.Lock()
 	x.rd = x.st.attach(1)
 	x.rd.serve = func() {
 		defer close(x.begun)
+		x.early = true
 		x.run()
 	}
-	x.rd.pressing = func() bool { return x.rd.end != nil || x.mode() == streamed }
+	x.rd.pressing = func() bool { return x.rd.end != nil || x.mode() != undecided }
 	x.st.mu.Unlock()
 	receive(ctx, in)
 	x.st.mu.Lock()
@@ -231,6 +233,9 @@ func (x *exchange) writePlain(evs []event) {
 		if _, err := x.out.Write(p); err != nil {
 			return
 		}
+	}
+	if x.early {
+		_ = x.out.rc.Flush() // net/http would keep it until the handler returns
 	}
 }
 

@@ -125,7 +125,11 @@ func (p *post) calls(c *Client, batch bool, all ...*Inbound) bool {
 	if p.opens {
 		all[0].Reply.opens, x.opens = c, true
 	}
-	x.receiveBeside(c.ctx, nil, func(context.Context, *Inbound) {
+	if len(all) == 1 {
+		x.receive(contexts[0], all[0], c.session.Receive)
+		return true
+	}
+	x.receiveBeside(func() {
 		for i, in := range all[1:] {
 			go c.session.Receive(contexts[i+1], in)
 		}

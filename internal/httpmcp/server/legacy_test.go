@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -245,9 +246,11 @@ func TestLegacyResumption(t *testing.T) {
 func TestLegacyPolling(t *testing.T) {
 	release := make(chan struct{})
 	e := start(t, &core{receive: func(_ context.Context, _ *server.Client, in *server.Inbound) {
-		in.Reply.Drop(1500 * time.Millisecond)
-		<-release
-		answerOK(in)
+		go func() {
+			in.Reply.Drop(1500 * time.Millisecond)
+			<-release
+			answerOK(in)
+		}()
 	}}, server.Options{})
 	h := e.handshake("2025-11-25")
 	s := streamOf(t, e.open(t.Context(), "POST", call1, h))
@@ -265,6 +268,42 @@ func TestLegacyPolling(t *testing.T) {
 	// Clients of before do not ask again, so their stream is not dropped.
 	a := e.do("POST", call1, e.handshake("2025-06-18"))
 	a.want(t, 200, `{"jsonrpc":"2.0","id":1,"result":{"ok":true}}`)
+}
+
+// What a core does once it has answered, such as the ledger's line, keeps no
+// client waiting; and an answer from beside does not wait for Receive.
+func TestAnAnswerDoesNotWaitForReceive(t *testing.T) {
+	for name, answer := range map[string]func(*server.Inbound){
+		"now":    func(in *server.Inbound) { must(in.Reply.AnswerNow(ok(in)...)) },
+		"beside": func(in *server.Inbound) { go answerOK(in) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			release := make(chan struct{})
+			work := func(in *server.Inbound) {
+				answer(in)
+				<-release
+			}
+			e := start(t, &core{
+				receive: func(_ context.Context, _ *server.Client, in *server.Inbound) { work(in) },
+				serve:   func(_ context.Context, in *server.Inbound) { work(in) },
+			}, server.Options{})
+			defer close(release)
+			h := e.handshake("2025-11-25")
+			e.do("POST", call1, h).want(t, 200, `{"jsonrpc":"2.0","id":1,"result":{"ok":true}}`)
+		})
+	}
+}
+
+func TestAnswerNowIsOneAnswer(t *testing.T) {
+	second := make(chan error, 1)
+	e := start(t, &core{receive: func(_ context.Context, _ *server.Client, in *server.Inbound) {
+		must(in.Reply.AnswerNow(ok(in)...))
+		second <- in.Reply.AnswerNow(ok(in)...)
+	}}, server.Options{})
+	e.do("POST", call1, e.handshake("2025-11-25")).want(t, 200, `{"jsonrpc":"2.0","id":1,"result":{"ok":true}}`)
+	if err := <-second; !errors.Is(err, server.ErrAnswered) {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestLegacyLongCallBecomesAStream(t *testing.T) {

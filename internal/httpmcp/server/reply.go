@@ -67,15 +67,32 @@ func (r *Reply) over() error {
 // Answer sends the response, whose id is the request's, and ends the request.
 // Modern errors get the HTTP status that belongs to their code, if the response
 // is no stream yet. A second answer is an error.
-func (r *Reply) Answer(parts ...[]byte) error { return r.answer(nil, parts) }
+func (r *Reply) Answer(parts ...[]byte) error {
+	_, err := r.answer(nil, parts, false)
+	return err
+}
 
-func (r *Reply) answer(cause error, parts [][]byte) error {
+// AnswerNow is Answer for the goroutine that Receive was called on. Where the
+// response is nothing but the answer, it is on its way to the client when
+// AnswerNow returns, whatever Receive does after it; to a client that reads
+// slowly that takes its time.
+func (r *Reply) AnswerNow(parts ...[]byte) error {
+	serve, err := r.answer(nil, parts, true)
+	if serve != nil {
+		serve()
+	}
+	return err
+}
+
+// answer answers. Where that ends the response, nothing of it is written yet, and
+// now is set, what writes it is left to the caller.
+func (r *Reply) answer(cause error, parts [][]byte, now bool) (serve func(), err error) {
 	refused := r.opens != nil && !r.opens.negotiate(parts)
 	st := r.st
 	st.mu.Lock()
 	if err := r.over(); err != nil {
 		st.mu.Unlock()
-		return err
+		return nil, err
 	}
 	// Before the client can see the answer, and ask for more.
 	r.settle(cause)
@@ -84,6 +101,9 @@ func (r *Reply) answer(cause error, parts [][]byte) error {
 	st.replies = slices.DeleteFunc(st.replies, func(x *Reply) bool { return x == r })
 	st.refused = refused
 	unheard := refused && st.reader == nil
+	if rd := st.reader; now && rd != nil && rd.serve != nil && st.open == 0 {
+		serve = rd.takeServe()
+	}
 	switch last := st.open == 0; {
 	case st.c == nil:
 		st.append(event{parts: parts, answer: true})
@@ -105,7 +125,7 @@ func (r *Reply) answer(cause error, parts [][]byte) error {
 	if unheard {
 		st.c.finish(true)
 	}
-	return nil
+	return serve, nil
 }
 
 // settle gives back what the call held.
@@ -194,7 +214,7 @@ func (r *Reply) late() {
 	expired := !first && r.holds.Calls > 0
 	r.st.mu.Unlock()
 	if expired {
-		_ = r.answer(ErrTimeout, [][]byte{httpmcp.Errorf(CodeTimeout, "no answer within %v", r.s.opt.CallTime).Response(r.id)})
+		_, _ = r.answer(ErrTimeout, [][]byte{httpmcp.Errorf(CodeTimeout, "no answer within %v", r.s.opt.CallTime).Response(r.id)}, false)
 	}
 }
 

@@ -37,7 +37,8 @@ type Session interface {
 	// Receive takes one message. It is called on a goroutine of that message,
 	// and the messages of a session may come side by side. Receive may wait for
 	// the answer, but need not: in.Reply can be used from any goroutine, until
-	// it has answered. Of a batch each message comes by itself. What is no
+	// it has answered. The HTTP response does not end before it has returned, so
+	// that one which uses Reply.Drop must not wait for what comes after it. Of a batch each message comes by itself. What is no
 	// request is acknowledged to the client when Receive returns.
 	//
 	// ctx ends when the session is closed and when the time for a call is up

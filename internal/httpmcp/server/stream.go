@@ -45,8 +45,8 @@ type reader struct {
 	retry time.Duration
 	end   error // end it: another took its place, or the session is closed
 
-	serve    func()      // begins to write; nil once it is running
-	pressing func() bool // whether it has to begin at once
+	serve    func()      // begins to write while Receive goes on; nil once it is running
+	pressing func() bool // whether there is something to write
 }
 
 func newStream(mu *sync.Mutex, c *Client) *stream { return &stream{mu: mu, c: c, base: 1} }
@@ -75,18 +75,23 @@ func (st *stream) wake() {
 }
 
 // wakeUp has the reader look again. Nobody reads yet while Session.Receive runs
-// on the request's goroutine; then something that makes the answer a stream
-// starts it beside that, and all else waits.
+// on the request's goroutine; then something that can be written starts it beside
+// that, and all else waits.
 func (rd *reader) wakeUp() {
 	if rd.serve != nil && rd.pressing() {
-		go rd.serve()
-		rd.serve = nil
+		go rd.takeServe()()
 		return
 	}
 	select {
 	case rd.wake <- struct{}{}:
 	default:
 	}
+}
+
+func (rd *reader) takeServe() func() {
+	serve := rd.serve
+	rd.serve = nil
+	return serve
 }
 
 // attach makes a reader that starts at event number from; what read before

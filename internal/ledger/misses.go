@@ -66,8 +66,8 @@ type misses struct {
 	// by ref, expands whose cut has not been read: lines are written beside the
 	// calls, and may change places.
 	waiting map[string]*ruleMisses
-	cuts    map[cutKey]*ruleMisses // the last cut of a tool in a session
-	early   map[cutKey][]early     // calls that ask again, whose cut has not been read
+	cuts    map[cutKey]lastCut // of a tool in a session
+	early   map[cutKey][]early // calls that ask again, whose cut has not been read
 	last    map[[2]string]*ruleMisses
 	names   map[string]string // one string for each name
 }
@@ -75,6 +75,12 @@ type misses struct {
 type ruleKey struct{ server, tool, rule string }
 
 type cutKey struct{ session, server, tool string }
+
+// lastCut is the latest cut by its time: lines may change places.
+type lastCut struct {
+	ts   string
+	rule *ruleMisses
+}
 
 // early is a call that asks again, and stands before the line of the cut that it
 // came after.
@@ -95,7 +101,7 @@ const maxRefs = 1 << 17
 // CountMisses makes Read look for misses; call it before.
 func (t *Tally) CountMisses() {
 	t.misses = &misses{
-		rules: map[ruleKey]*ruleMisses{}, refs: map[string]*ruleMisses{}, cuts: map[cutKey]*ruleMisses{},
+		rules: map[ruleKey]*ruleMisses{}, refs: map[string]*ruleMisses{}, cuts: map[cutKey]lastCut{},
 		early: map[cutKey][]early{}, last: map[[2]string]*ruleMisses{}, waiting: map[string]*ruleMisses{}, names: map[string]string{},
 	}
 }
@@ -137,7 +143,7 @@ func (m *misses) add(rec *record) {
 	}
 	at := cutKey{m.name(rec.session), server, tool}
 	again := len(rec.repeat) > 0 && at.session != ""
-	if r := m.cuts[at]; r != nil && again {
+	if r := m.cuts[at].rule; r != nil && again {
 		r.again(string(rec.repeat))
 		again = false
 	}
@@ -171,7 +177,10 @@ func (m *misses) add(rec *record) {
 	}
 	r.Reduced++
 	r.NetSaved += rec.bytesIn - rec.bytesOut
-	m.cuts[at], m.last[[2]string{server, tool}] = r, r
+	m.last[[2]string{server, tool}] = r
+	if ts := string(rec.ts); ts >= m.cuts[at].ts {
+		m.cuts[at] = lastCut{ts, r}
+	}
 	for _, e := range m.early[at] {
 		if e.ts >= string(rec.ts) {
 			r.again(e.repeat)

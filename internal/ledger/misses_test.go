@@ -113,3 +113,18 @@ func TestMissesOfLinesThatChangedPlaces(t *testing.T) {
 		t.Errorf("want one narrower and one equal call after a cut: %+v", got)
 	}
 }
+
+// A call that asks again is booked to the cut that it came after, not to one
+// before that whose line was written late.
+func TestTheLatestCutIsTheLatestByItsTime(t *testing.T) {
+	at := func(l Line, second int) Line {
+		l.TS = time.Date(2026, 11, 30, 8, 0, second, 0, time.UTC)
+		return l
+	}
+	again := Line{Event: EventCall, Outcome: OutcomePassed, Server: "github", Tool: "search_code", Session: "s", Rule: "third", Repeat: RepeatEqual}
+	for _, m := range missesOf(t, at(cutLine("second", "r_2"), 2), at(cutLine("first", "r_1"), 1), at(again, 3)) {
+		if want := map[string]int64{"second": 1}[m.Rule]; m.Equal != want {
+			t.Errorf("%s is booked %d calls that ask again, want %d", m.Rule, m.Equal, want)
+		}
+	}
+}

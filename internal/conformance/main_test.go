@@ -25,6 +25,13 @@ func TestMain(m *testing.M) {
 	if os.Getenv(commandEnv) != "" {
 		os.Exit(cli.Main())
 	}
+	if url := os.Getenv(bridgeEnv); url != "" {
+		if err := serveBridge(url); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Getenv(serverEnv) != "" {
 		if err := serveNothing(); err != nil {
 			fmt.Fprintln(os.Stderr, err)

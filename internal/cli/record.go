@@ -5,11 +5,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 
 	"github.com/spillway-mcp/spillway/internal/config"
 	"github.com/spillway-mcp/spillway/internal/proxy"
 	"github.com/spillway-mcp/spillway/internal/record"
+	reports "github.com/spillway-mcp/spillway/internal/report"
 )
 
 // openRecorder returns what keeps sessions, nil where the configuration asks for none. One that cannot be opened is
@@ -28,7 +29,8 @@ func openRecorder(c *config.Config, log *slog.Logger) proxy.Recorder {
 	return r
 }
 
-// sessionFiles returns the recordings that the arguments of a command name: files, and of a directory those in it.
+// sessionFiles returns the files that the arguments of a command name: files as they are, and of a directory the
+// recorded sessions in it. A ledger may lie beside them.
 func sessionFiles(args []string) ([]string, error) {
 	var files []string
 	for _, arg := range args {
@@ -40,19 +42,27 @@ func sessionFiles(args []string) ([]string, error) {
 			files = append(files, arg)
 			continue
 		}
-		var in []string
-		for _, pattern := range []string{"*.jsonl.zst", "*.jsonl"} {
-			found, err := filepath.Glob(filepath.Join(arg, pattern))
+		entries, err := os.ReadDir(arg) // sorted
+		if err != nil {
+			return nil, err
+		}
+		found := len(files)
+		for _, e := range entries {
+			path := filepath.Join(arg, e.Name())
+			if e.IsDir() || !strings.HasSuffix(path, ".jsonl.zst") && !strings.HasSuffix(path, ".jsonl") {
+				continue
+			}
+			session, err := reports.IsSession(path)
 			if err != nil {
 				return nil, err
 			}
-			in = append(in, found...)
+			if session {
+				files = append(files, path)
+			}
 		}
-		if len(in) == 0 {
+		if len(files) == found {
 			return nil, fmt.Errorf("%s: no recorded session in this directory", arg)
 		}
-		slices.Sort(in)
-		files = append(files, in...)
 	}
 	return files, nil
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -8,14 +9,51 @@ import (
 	"testing"
 
 	"github.com/spillway-mcp/spillway/internal/ledger"
+	"github.com/spillway-mcp/spillway/internal/record"
 	"github.com/spillway-mcp/spillway/internal/replay"
 	"github.com/spillway-mcp/spillway/internal/rules"
 )
 
 var update = flag.Bool("update", false, "write the tables of docs/measurement.md anew")
 
+// prune takes lines of sessions that are recorded no more out of the ledger that
+// was written beside the recordings; recording a task anew adds its lines.
+func prune(t *testing.T) {
+	const path = "testdata/ledger.jsonl"
+	ids := map[string]bool{}
+	for _, file := range sessions(t) {
+		s, err := record.Load(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[s.Header.Session] = true
+	}
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept strings.Builder
+	for line := range strings.Lines(string(old)) {
+		var l ledger.Line
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		if ids[l.Session] {
+			kept.WriteString(line)
+		}
+	}
+	if kept.String() != string(old) {
+		if err := os.WriteFile(path, []byte(kept.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // The tables of docs/measurement.md are what the recorded sessions give.
 func TestDocsCarryTheFigures(t *testing.T) {
+	if *update {
+		prune(t)
+	}
 	const path = "../../docs/measurement.md"
 	page, err := os.ReadFile(path)
 	if err != nil {
@@ -55,8 +93,10 @@ func ruleFigures(r *Report) string {
 	var b strings.Builder
 	b.WriteString("\n| rule | results | cut | bytes before, median | p90 | after, median | p90 | saved, median | p90 | expands for one cut | needed | shown | one expand away | lost |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	rates := map[string]*float64{}
-	for _, m := range r.Misses {
-		rates[m.Server+"."+m.Tool] = m.ExpandRate
+	for _, s := range r.Stats.Servers {
+		for _, tool := range s.Tools {
+			rates[s.Server+"."+tool.Tool] = tool.ExpandRate
+		}
 	}
 	row := func(name string, f *replay.Figures, e replay.Tally, expands *float64) {
 		v := f.Text
@@ -72,6 +112,28 @@ func ruleFigures(r *Report) string {
 	}
 	row("all results", &side.All, side.Evidence, r.Stats.All.ExpandRate)
 	b.WriteString("\n")
+	var none, idle []string
+	for _, rule := range side.PerRule {
+		name := "`" + rule.Rule + "`"
+		if rule.When != "" {
+			name += " when `" + strings.ReplaceAll(rule.When, "|", `\|`) + "`"
+		}
+		switch {
+		case rule.Results == 0:
+			none = append(none, name)
+		case rule.Changed == 0:
+			idle = append(idle, name)
+		}
+	}
+	for _, x := range []struct {
+		says  string
+		rules []string
+	}{{"Rules that no recorded result was of", none}, {"Rules that applied and changed nothing here", idle}} {
+		if len(x.rules) == 0 {
+			x.rules = []string{"none"}
+		}
+		fmt.Fprintf(&b, "%s: %s.\n\n", x.says, strings.Join(x.rules, ", "))
+	}
 	return b.String()
 }
 

@@ -9,7 +9,7 @@ export async function work(argv, { env, roots = [] }, script) {
   try {
     await peer.client.listTools();
     const raw = (name, args, _meta) => peer.client.callTool({ name, arguments: args, ...(_meta && { _meta }) });
-    const text = (result) => (result.content ?? []).map((block) => block.text ?? block.resource?.text ?? '').join('\n');
+    const text = (result) => (result.content ?? []).map((block) => block.text ?? block.resource?.text ?? block.resource?.uri ?? block.uri ?? '').join('\n');
     const agent = {
       // call returns what a host that shows text lets the model read.
       call: async (name, args = {}) => text(await raw(name, args).catch((error) => ({ content: [{ text: `error: ${error.message}` }] }))),

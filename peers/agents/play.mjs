@@ -1,7 +1,7 @@
 // Plays the agents' tasks through `spillway run` with recording on, and lays the recordings with what each
-// declares into a directory.
+// declares into a directory. Lines of the ledger are added to the file LEDGER, which is ledger.jsonl in DIR.
 //
-//   node agents/play.mjs --spillway BINARY --rules FILE --out DIR [--work DIR] [--task NAME]...
+//   node agents/play.mjs --spillway BINARY --rules FILE --out DIR [--ledger LEDGER] [--work DIR] [--task NAME]...
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -10,9 +10,10 @@ import { work } from './agent.mjs';
 import { tasks } from './tasks.mjs';
 
 const { values: flags } = parseArgs({
-  options: { spillway: { type: 'string' }, rules: { type: 'string' }, out: { type: 'string' }, work: { type: 'string', default: '/tmp/spillway-agents' }, task: { type: 'string', multiple: true } },
+  options: { spillway: { type: 'string' }, rules: { type: 'string' }, out: { type: 'string' }, ledger: { type: 'string' }, work: { type: 'string', default: '/tmp/spillway-agents' }, task: { type: 'string', multiple: true } },
 });
 const out = path.resolve(flags.out);
+const ledger = path.resolve(flags.ledger ?? path.join(out, 'ledger.jsonl'));
 fs.mkdirSync(out, { recursive: true });
 
 for (const task of tasks) {
@@ -26,7 +27,7 @@ for (const task of tasks) {
     continue;
   }
   const config = path.join(dir, 'spillway.yaml');
-  fs.writeFileSync(config, JSON.stringify({ record: { path: path.join(dir, 'record') }, ledger: { path: path.join(out, 'ledger.jsonl'), estimator: 'o200k_base' }, stash: { path: path.join(dir, 'stash') } }));
+  fs.writeFileSync(config, JSON.stringify({ record: { path: path.join(dir, 'record') }, ledger: { path: ledger, estimator: 'o200k_base' }, stash: { path: path.join(dir, 'stash') } }));
   const home = path.join(dir, 'home');
   const env = { PATH: process.env.PATH, HOME: home, TZ: 'UTC', ...world.env };
   for (const key of ['CONFIG', 'STATE', 'DATA', 'CACHE']) env[`XDG_${key}_HOME`] = path.join(home, key.toLowerCase());

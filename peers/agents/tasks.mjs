@@ -1,25 +1,11 @@
 // The tasks of the scripted agents. Each needs evidence from results: an agent finds its next step, and its
 // answer, in what it was shown.
-import fs from 'node:fs';
 import path from 'node:path';
-import { servers } from '../servers.mjs';
 import { github } from './github.mjs';
+import { listings } from './listings.mjs';
+import { more } from './more.mjs';
+import { everything, files, filesystem, memory } from './places.mjs';
 import { postgres } from './postgres.mjs';
-import { graph, project } from './world.mjs';
-
-const files = (dir) => path.join(dir, 'files');
-
-const filesystem = (dir) => {
-  project(files(dir));
-  return { argv: servers.filesystem.argv(dir), env: {}, roots: [files(dir)] };
-};
-
-const memory = (dir) => {
-  fs.writeFileSync(path.join(dir, 'memory.jsonl'), graph());
-  return { argv: servers.memory.argv(dir), env: servers.memory.env(dir) };
-};
-
-const everything = (dir) => ({ argv: servers.everything.argv(dir), env: {}, roots: ['/tmp/one'] });
 
 export const tasks = [
   {
@@ -129,6 +115,8 @@ export const tasks = [
       return [await a.find(sum, /is (\d+)/, {})];
     },
   },
+  ...listings,
+  ...more,
   ...github,
   ...postgres,
 ];

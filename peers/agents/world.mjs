@@ -43,6 +43,18 @@ const orders = (count) =>
     1,
   ) + '\n';
 
+// batch is one file of the archive: rows, and their sum at the end.
+const batch = (i, rows) => {
+  let sum = 0;
+  const lines = Array.from({ length: rows }, (_, k) => {
+    const cents = 1000 + ((i * 7919 + k * 104729) % 90000);
+    sum += cents;
+    return `${810000 + i * 1000 + k};customer-${(i + k * 31) % 97};${cents}`;
+  });
+  return `number;customer;cents\n${lines.join('\n')}\nsum;${rows};${sum}\n`;
+};
+export const dayOf = (i) => new Date(Date.UTC(2024, 10, 1 + i)).toISOString().slice(0, 10);
+
 // project lays the tree that the filesystem server serves.
 export function project(dir) {
   fs.rmSync(dir, { recursive: true, force: true });
@@ -58,6 +70,8 @@ export function project(dir) {
     for (let f = 0; f < 9; f++) put(`services/${name}/src/part_${f}.go`, `package ${name}\n\n// part ${f}\n`);
     put(`docs/runbooks/${name}.md`, `# Runbook of ${name}\n\n${Array.from({ length: 30 }, (_, k) => `${k + 1}. Check step ${k + 1} of ${name}: look at the dashboard, then at the queue, then ask the rota.`).join('\n')}\n\nEscalate to: lead-${(i * 5) % 11}@example.org\n`);
   });
+  put('services/quotes/src/quotes_rounding.go', 'package quotes\n\n// roundTo is what amounts are rounded to.\nconst roundTo = 4375\n');
+  for (let i = 0; i < 400; i++) put(`archive/${dayOf(i)}-batch-${i}.csv`, batch(i, i === 113 ? 3000 : i === 390 ? 1400 : 3 + (i % 5)));
   put('logs/app.log', log(6000));
   put('data/orders.json', orders(300));
   put('pictures/floor-plan.png', png(70, 9));

@@ -41,6 +41,9 @@ func TestDenseStringsAreReadAsByEncodingJSON(t *testing.T) {
 		if got := strings.ToValidUTF8(d.Root().Str(), "\uFFFD"); got != want {
 			t.Fatalf("%s:\n got %q\nwant %q", src, got, want)
 		}
+		if got, want := d.Root().StrLen(), len(d.Root().Str()); got != want {
+			t.Fatalf("%s: length %d, want %d", src, got, want)
+		}
 		if got := string(d.Root().AppendCanonical(nil)); got != string(AppendQuote(nil, d.Root().Str())) {
 			t.Fatalf("%s: canonical form %s", src, got)
 		}

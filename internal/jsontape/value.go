@@ -236,6 +236,34 @@ func (v Value) StrBytes(buf []byte) []byte {
 	return v.AppendString(buf[:0])
 }
 
+// StrLen returns the length in bytes of what [Value.Str] returns.
+func (v Value) StrLen() int {
+	if v.Kind() != String {
+		return 0
+	}
+	raw := v.Raw()
+	raw = raw[1 : len(raw)-1]
+	n := len(raw)
+	if v.word().kind() == String {
+		return n
+	}
+	for {
+		k := indexBackslash(raw)
+		if k < 0 {
+			return n
+		}
+		raw = raw[k:]
+		took := 2
+		if raw[1] == 'u' {
+			var r rune
+			r, took = unescapeRune(raw)
+			n += len(appendRune(make([]byte, 0, 4), r)) - 1
+		}
+		n -= took - 1
+		raw = raw[took:]
+	}
+}
+
 // AppendString appends a string's decoded bytes, as [Value.Str] has them.
 func (v Value) AppendString(dst []byte) []byte {
 	if v.Kind() != String {

@@ -68,12 +68,13 @@ func (s *session) accountError(c *call, body []byte) {
 	})
 }
 
-// accountPassed books a result that passed as it came.
-func (s *session) accountPassed(c *call, result []byte, faults []string) {
+// accountPassed books a result that passed as it came; v is its value where it
+// is parsed.
+func (s *session) accountPassed(c *call, result []byte, v jsontape.Value, faults []string) {
 	outcome := ledger.OutcomePassed
 	if faults != nil {
 		outcome = ledger.OutcomeFailed
-	} else if failed, _ := verdict(result); failed {
+	} else if failed, _ := verdictOf(result, v); failed {
 		s.accountError(c, result)
 		return
 	}
@@ -81,7 +82,11 @@ func (s *session) accountPassed(c *call, result []byte, faults []string) {
 	s.checkSchema(c, result)
 	s.accountCall(c, ledger.EventCall, outcome, func(l *ledger.Line) {
 		l.Faults = faults
-		same(l, s.view(result))
+		if v.Exists() {
+			same(l, s.viewOfValue(v))
+		} else {
+			same(l, s.view(result))
+		}
 	})
 }
 
@@ -157,8 +162,15 @@ func (s *session) view(result []byte) (v view) {
 	if err != nil {
 		return v
 	}
+	return s.viewOfValue(doc.Root())
+}
+
+// viewOfValue reads no text where its length tells all that is booked.
+func (s *session) viewOfValue(result jsontape.Value) (v view) {
+	sizer, bySize := s.opt.Counter.(tokens.Sizer)
+	bySize = bySize || s.opt.Counter == nil
 	var buf []byte
-	for it := doc.Root().Get("content").Iter(); it.Next(); {
+	for it := result.Get("content").Iter(); it.Next(); {
 		if a := it.Value().Lookup("annotations", "audience"); a.Len() == 1 && a.Index(0).Is("user") {
 			continue // shown to the person, not to the model
 		}
@@ -166,17 +178,18 @@ func (s *session) view(result []byte) (v view) {
 		if !text.Exists() {
 			text = it.Value().Lookup("resource", "text")
 		}
-		raw := text.StrBytes(buf)
-		v.text += int64(len(raw))
-		v.textTokens += s.count(raw)
+		v.text += int64(text.StrLen())
+		if !bySize {
+			v.textTokens += s.count(text.StrBytes(buf))
+		}
 	}
-	if sc := doc.Root().Get("structuredContent"); sc.Exists() {
-		buf = sc.AppendCompact(buf[:0])
-		v.structured = int64(len(buf))
-		v.structuredTokens = s.count(buf)
-	}
-	if count, ok := s.opt.Counter.(tokens.Sizer); ok {
-		v.textTokens = int64(count.CountLen(int(v.text)))
+	sc := result.Get("structuredContent")
+	v.structured = int64(sc.CompactLen())
+	switch {
+	case sizer != nil:
+		v.textTokens, v.structuredTokens = int64(sizer.CountLen(int(v.text))), int64(sizer.CountLen(int(v.structured)))
+	case sc.Exists() && !bySize:
+		v.structuredTokens = s.count(sc.AppendCompact(buf))
 	}
 	return v
 }

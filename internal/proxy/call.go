@@ -43,6 +43,7 @@ type call struct {
 	got        chan []byte   // of an ownCall: its answer, once; closed where none will come
 	ownTasks   []string      // of a listen: the tasks of ours that it is told of
 	over       chan struct{} // of such a listen: closed when it has ended
+	answer     *parsed       // of kind tool, while its answer is worked on; nil: it is not parsed
 }
 
 // end tells who watches for a subscription that it is over. The session's lock

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/spillway-mcp/spillway/internal/jsontape"
 	"github.com/spillway-mcp/spillway/internal/wire"
 )
 
@@ -88,6 +89,16 @@ func verdict(result []byte) (failed, complete bool) {
 		}
 	}
 	return failed, complete && !failed
+}
+
+// verdictOf is [verdict] of a result that may be parsed already, as v.
+func verdictOf(result []byte, v jsontape.Value) (failed, complete bool) {
+	if !v.Exists() {
+		return verdict(result)
+	}
+	failed = v.Get("isError").Kind() == jsontape.True
+	kind := v.Get("resultType")
+	return failed, (!kind.Exists() || kind.Is("complete")) && !failed
 }
 
 // checkSchema logs a result that breaks the tool's own schema.

@@ -52,7 +52,7 @@ func (s *Session) FromClient(msg []byte) { s.s.fromClient(wire.BareFrame(msg)) }
 // result has to be reduced, and inline is set, it is on this goroutine; else
 // FromServer returns before.
 func (s *Session) FromServer(msg []byte, m wire.Message, inline bool) {
-	s.s.fromServerAs(wire.BareFrame(msg), m, inline)
+	s.s.fromServerAs(wire.BareFrame(msg), m, nil, inline)
 }
 
 // Fail answers the client's request with this raw id, which the server will not

@@ -27,7 +27,7 @@ func TestRED42_SameBytesUnderLoad(t *testing.T) {
 
 	results := make([][]byte, 8)
 	for i := range results {
-		results[i] = fixture.Sized(10_000<<(i%5), fixture.Options{})
+		results[i] = fixture.Sized(10_000<<(i%8), fixture.Options{})
 	}
 	plain := tk.rules.For("", "x").Variants[0].Reducer
 	want := make([][]byte, len(results))

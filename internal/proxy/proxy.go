@@ -222,6 +222,7 @@ func (s *session) pumpClient() error {
 // pumpServer carries the server's messages down until its stream ends.
 func (s *session) pumpServer() error {
 	r := wire.NewReader(s.opt.Upstream.Stdout(), s.opt.MaxFrame)
+	r.Follow(&s.ahead)
 	for {
 		f, err := r.Next()
 		var big *wire.TooLargeError

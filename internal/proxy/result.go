@@ -119,6 +119,7 @@ func (s *session) result(c *call, body []byte, m wire.Message) change {
 		return change{after: func() { s.accountError(c, m.Error.Of(body)) }}
 	}
 	if id := newTaskID(body, m.Result); id != "" {
+		c.answer.free()
 		s.mu.Lock()
 		s.tasks.add(id, c)
 		s.mu.Unlock()
@@ -131,19 +132,27 @@ func (s *session) result(c *call, body []byte, m wire.Message) change {
 func (s *session) reduceAt(c *call, body []byte, sp wire.Span) change {
 	result := sp.Of(body)
 	if c.pick == nil || c.pick.Reducer == nil || c.info.ui || c.sureToPass(len(result)) {
-		return change{after: func() { s.accountPassed(c, result, nil) }}
+		return change{after: func() { s.accountPassed(c, result, c.answer.at(sp), nil) }}
 	}
 	env := reduce.Env{
 		Expand: c.expand, Schema: c.info.schema, UI: c.info.ui, ResourceLink: c.link,
 		Write: c.info.write, Args: c.sent, Verify: c.verify, TokenParam: c.token,
 	}
+	ready := s.prepare(c, result, sp)
+	if ready != nil {
+		defer ready.Discard()
+	}
 	out, confirmed := s.withoutSlot(c, result, env)
 	if !confirmed {
-		out = c.pick.Reducer.Reduce(result, env)
+		if v := c.answer.at(sp); v.Exists() {
+			out = c.pick.Reducer.ReduceParsed(v, env)
+		} else {
+			out = c.pick.Reducer.Reduce(result, env)
+		}
 	}
 	if out.Err != nil {
 		s.opt.Log.Error("result not reduced, it passes whole", "server", c.server, "tool", c.name, "err", out.Err)
-		return change{after: func() { s.accountPassed(c, result, []string{"reducer"}) }}
+		return change{after: func() { s.accountPassed(c, result, c.answer.at(sp), []string{"reducer"}) }}
 	}
 	switch {
 	case out.IsError:
@@ -152,9 +161,9 @@ func (s *session) reduceAt(c *call, body []byte, sp wire.Span) change {
 		return change{after: func() { s.accountReduced(c, result, out) }}
 	}
 	if out.Ref != "" {
-		if err := s.keep(c, result, out); err != nil {
+		if err := s.keep(c, result, out, ready); err != nil {
 			s.opt.Log.Error("original not stashed, it passes whole", "server", c.server, "tool", c.name, "err", err)
-			return change{after: func() { s.accountPassed(c, result, []string{stashFault(err)}) }}
+			return change{after: func() { s.accountPassed(c, result, c.answer.at(sp), []string{stashFault(err)}) }}
 		}
 	}
 	return change{
@@ -177,15 +186,39 @@ func (c *call) sureToPass(size int) bool {
 
 // keep stashes an original, before anything names its ref (RED-18). A client
 // that has hung up does not stop it: its next session may ask.
-func (s *session) keep(c *call, result []byte, out reduce.Outcome) error {
+func (s *session) keep(c *call, result []byte, out reduce.Outcome, ready *stash.Prepared) error {
 	if s.opt.Stash == nil {
 		return errors.New("no stash")
 	}
 	rule := c.pick.Reducer.Rule()
-	return s.opt.Stash.Put(context.Background(), stash.Entry{
+	e := stash.Entry{
 		Ref: out.Ref, Canonical: out.Canonical, Caller: s.opt.Caller,
 		Server: s.ledgerNameOf(&c.toolCall), Tool: c.name, Keep: rule.Keep, Rows: rule.Rows,
-	}, result)
+	}
+	if ready != nil {
+		return ready.Put(context.Background(), e)
+	}
+	return s.opt.Stash.Put(context.Background(), e, result)
+}
+
+// The sizes in bytes of originals that are compressed beside the cutting. What
+// a larger one needs is not to be held all at once.
+const prepareFrom, prepareMost = 256 << 10, 8 << 20
+
+// prepare begins to make a result that will almost surely be cut ready for the
+// stash; nil of others, and where the same was asked before, since its answer is
+// likely to be there.
+func (s *session) prepare(c *call, result []byte, sp wire.Span) *stash.Prepared {
+	can, ok := s.opt.Stash.(interface{ Prepare([]byte) *stash.Prepared })
+	if !ok || len(result) < prepareFrom || len(result) > prepareMost || c.expand == "" || c.verify || c.repeat == ledger.RepeatEqual {
+		return nil
+	}
+	rule := c.pick.Reducer.Rule()
+	over := rule.MaxBytes > 0 && len(result)/2 > rule.MaxBytes
+	if !over && rule.Keep == "" && rule.MaxRows == nil || c.answer.at(sp).Get("isError").Kind() == jsontape.True {
+		return nil
+	}
+	return can.Prepare(result)
 }
 
 func stashFault(err error) string {

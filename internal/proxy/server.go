@@ -10,16 +10,21 @@ import (
 
 // fromServer carries one frame of the server down.
 func (s *session) fromServer(f wire.Frame) {
-	m, err := wire.Scan(f.Body())
-	if err != nil {
-		s.brokenFromServer(f.Body(), err)
-		return
+	p := s.ahead.take(f.Body())
+	m, ok := p.message(f.Body())
+	if !ok {
+		var err error
+		if m, err = wire.Scan(f.Body()); err != nil {
+			s.brokenFromServer(f.Body(), err)
+			return
+		}
 	}
-	s.fromServerAs(f, m, false)
+	s.fromServerAs(f, m, p, false)
 }
 
-// fromServerAs is fromServer for a message whose spans are known.
-func (s *session) fromServerAs(f wire.Frame, m wire.Message, inline bool) {
+// fromServerAs is fromServer for a message whose spans are known, and its
+// document p, if it was parsed.
+func (s *session) fromServerAs(f wire.Frame, m wire.Message, p *parsed, inline bool) {
 	body := f.Body()
 	switch m.Kind {
 	case wire.Batch:
@@ -46,12 +51,18 @@ func (s *session) fromServerAs(f wire.Frame, m wire.Message, inline bool) {
 			s.deliver(c, f, d(body, m))
 			return
 		}
+		if c.kind == tool {
+			c.answer = p
+		}
 		if inline {
 			ch := s.inSlot(func() change { return d(body, m) })
 			s.deliver(c, f, ch) // the client may read slowly, and holds no slot meanwhile
 			return
 		}
-		s.work(func() { s.deliver(c, f, d(body, m)) })
+		s.work(func() {
+			s.deliver(c, f, d(body, m))
+			c.answer.free()
+		})
 	}
 }
 

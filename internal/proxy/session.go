@@ -20,6 +20,7 @@ type session struct {
 	hand Down   // nil: down has the client's stream
 	id   string // in the ledger only
 
+	ahead   ahead // of the goroutine that reads the server
 	workers crew
 	running crew          // operations
 	slots   chan struct{} // one a worker

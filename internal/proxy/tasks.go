@@ -111,6 +111,6 @@ func (s *session) taskNotification(body []byte, m wire.Message) change {
 // time and the caller's list are those of now.
 func (c *call) again(now *call) *call {
 	as := *c
-	as.id, as.key, as.modern = now.id, now.key, c.modern
+	as.id, as.key, as.modern, as.answer = now.id, now.key, c.modern, nil
 	return &as
 }

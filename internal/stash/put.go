@@ -23,15 +23,8 @@ var errUnpacked = errors.New("original is not packed")
 // by evicting the oldest entries, first of this caller if it is over its own
 // quota, then of all; an original that does not fit alone is [ErrTooLarge].
 func (s *Store) Put(ctx context.Context, e Entry, original []byte) error {
-	switch {
-	case e.Ref == "" || e.Caller == "":
-		return fmt.Errorf("stash: put of ref %q for caller %q: both are needed", e.Ref, e.Caller)
-	case e.Canonical == [32]byte{}:
-		return fmt.Errorf("stash: put of ref %q without its canonical hash", e.Ref)
-	case len(original) == 0:
-		return fmt.Errorf("stash: put of ref %q without an original", e.Ref)
-	case len(original) > math.MaxInt32:
-		return fmt.Errorf("stash: %w: %d bytes; %d are allowed", ErrTooLarge, len(original), math.MaxInt32)
+	if err := checkPut(&e, original); err != nil {
+		return err
 	}
 	// The same read again is common and needs no compressing.
 	again, err := s.entered(ctx, e.Caller, e.Ref)
@@ -47,11 +40,23 @@ func (s *Store) Put(ctx context.Context, e Entry, original []byte) error {
 		if p, err = s.pack(original); err != nil {
 			return err
 		}
-		defer p.discard()
-		if buried, err = s.put(ctx, &e, p); err != nil && p.buf == nil && p.temp == "" {
-			s.unkeep(ctx, p.hash)
-		}
+		return s.putPacked(ctx, &e, p)
 	}
+	return s.afterPut(ctx, buried, err)
+}
+
+// putPacked enters e with the original p, and takes p over.
+func (s *Store) putPacked(ctx context.Context, e *Entry, p *packed) error {
+	defer p.discard()
+	buried, err := s.put(ctx, e, p)
+	if err != nil && p.buf == nil && p.temp == "" {
+		s.unkeep(ctx, p.hash)
+	}
+	return s.afterPut(ctx, buried, err)
+}
+
+// afterPut cleans up in passing.
+func (s *Store) afterPut(ctx context.Context, buried int, err error) error {
 	if err != nil {
 		return err
 	}
@@ -59,6 +64,20 @@ func (s *Store) Put(ctx context.Context, e Entry, original []byte) error {
 		s.sweepSome(ctx)
 	}
 	s.tidy()
+	return nil
+}
+
+func checkPut(e *Entry, original []byte) error {
+	switch {
+	case e.Ref == "" || e.Caller == "":
+		return fmt.Errorf("stash: put of ref %q for caller %q: both are needed", e.Ref, e.Caller)
+	case e.Canonical == [32]byte{}:
+		return fmt.Errorf("stash: put of ref %q without its canonical hash", e.Ref)
+	case len(original) == 0:
+		return fmt.Errorf("stash: put of ref %q without an original", e.Ref)
+	case len(original) > math.MaxInt32:
+		return fmt.Errorf("stash: %w: %d bytes; %d are allowed", ErrTooLarge, len(original), math.MaxInt32)
+	}
 	return nil
 }
 

@@ -13,9 +13,26 @@ const DefaultLimit = 64 << 20
 
 const (
 	windowSize = 64 << 10
+	firstLong  = 256 << 10
+	mostLong   = 8 << 20
 	chunkSize  = 1 << 20
 	keepChunks = 2
 )
+
+// A Follower is shown a frame while it arrives, if it is longer than 64 KiB and
+// as long as it is shorter than 8 MiB: what has to be done with its bytes can be
+// done while the rest of it is on the way. It is called by the goroutine that
+// calls [Reader.Next].
+type Follower interface {
+	// Begin announces a frame of about size bytes: a guess.
+	Begin(size int)
+	// More shows all of the frame that has arrived. It may stand elsewhere in
+	// memory than at the call before, starts with the same bytes, and may be
+	// looked at until the frame is dropped by whoever gets it.
+	More(soFar []byte)
+	// Drop says that the frame turned out to be longer, or is not returned.
+	Drop()
+}
 
 // A Reader splits a stream into frames at newlines. A carriage return before
 // the newline is dropped, blank lines are skipped, and a last line without a
@@ -29,6 +46,8 @@ type Reader struct {
 	total  int
 	free   [][]byte
 	err    error
+	follow Follower // may be nil
+	guess  int      // the size of the next long frame
 }
 
 // NewReader reads frames of up to limit bytes from src; limit <= 0 means
@@ -39,6 +58,9 @@ func NewReader(src io.Reader, limit int) *Reader {
 	}
 	return &Reader{src: src, limit: limit, window: make([]byte, windowSize)}
 }
+
+// Follow has f shown what arrives of long frames.
+func (r *Reader) Follow(f Follower) { r.follow = f }
 
 // TooLargeError reports a frame over the limit. The frame was read to its end
 // and dropped without being kept, and the next call of [Reader.Next] goes on
@@ -70,6 +92,9 @@ func (r *Reader) Next() (Frame, error) {
 			body = line[:n-1]
 		}
 		if len(bytes.TrimLeft(body, " \t\r")) == 0 {
+			if r.follow != nil {
+				r.follow.Drop()
+			}
 			continue
 		}
 		return Frame{line: line}, nil
@@ -97,6 +122,12 @@ func (r *Reader) line() ([]byte, error) {
 			if r.r > 0 && r.total == 0 && r.w-r.r < len(r.window)/2 {
 				r.w = copy(r.window, r.window[r.r:r.w])
 				r.r = 0
+			} else if r.total == 0 && r.w-r.r < firstLong {
+				line, err := r.longLine()
+				if line != nil || err != nil {
+					return line, err
+				}
+				seen = r.w // it is longer still: in chunks
 			} else if err := r.spill(); err != nil {
 				return nil, err
 			}
@@ -107,17 +138,23 @@ func (r *Reader) line() ([]byte, error) {
 }
 
 func (r *Reader) fill() {
+	n, _ := r.read(r.window[r.w:])
+	r.w += n
+}
+
+// read reads some bytes into p, or keeps the source's error.
+func (r *Reader) read(p []byte) (int, error) {
 	for range 100 {
-		n, err := r.src.Read(r.window[r.w:])
-		r.w += n
+		n, err := r.src.Read(p)
 		if err != nil {
 			r.err = err
 		}
 		if n > 0 || err != nil {
-			return
+			return n, err
 		}
 	}
 	r.err = io.ErrNoProgress
+	return 0, r.err
 }
 
 // spill moves the window, full of one unfinished frame, to the chunks.

@@ -70,21 +70,7 @@ func scanObject(src []byte, at int) (Message, error) {
 	var m Message
 	it := membersAt(src, at)
 	for it.Next() {
-		v := it.Value()
-		switch k := it.Key(); {
-		case StringIs(k, "jsonrpc"):
-			m.JSONRPC = v
-		case StringIs(k, "id"):
-			m.ID = v
-		case StringIs(k, "method"):
-			m.Method = v
-		case StringIs(k, "params"):
-			m.Params = v
-		case StringIs(k, "result"):
-			m.Result = v
-		case StringIs(k, "error"):
-			m.Error = v
-		}
+		m.Set(it.Key(), it.Value())
 	}
 	if it.bad {
 		return Message{}, fmt.Errorf("%w: broken at byte %d", ErrNotMessage, it.pos)
@@ -92,6 +78,31 @@ func scanObject(src []byte, at int) (Message, error) {
 	if end := skipSpace(src, it.pos); end != len(src) {
 		return Message{}, fmt.Errorf("%w: more than one value, at byte %d", ErrNotMessage, end)
 	}
+	err := m.Classify(src)
+	return m, err
+}
+
+// Set takes the member named key, as it is written, into the message.
+func (m *Message) Set(key []byte, v Span) {
+	switch {
+	case StringIs(key, "jsonrpc"):
+		m.JSONRPC = v
+	case StringIs(key, "id"):
+		m.ID = v
+	case StringIs(key, "method"):
+		m.Method = v
+	case StringIs(key, "params"):
+		m.Params = v
+	case StringIs(key, "result"):
+		m.Result = v
+	case StringIs(key, "error"):
+		m.Error = v
+	}
+}
+
+// Classify sets the kind of a message whose members over src have been set. It
+// fails, and leaves an empty message, where they are those of no message.
+func (m *Message) Classify(src []byte) error {
 	switch {
 	case m.Method.Present() && src[m.Method.Start] == '"':
 		m.Kind = Notification
@@ -101,9 +112,10 @@ func scanObject(src []byte, at int) (Message, error) {
 	case m.Result.Present() || m.Error.Present():
 		m.Kind = Response
 	default:
-		return Message{}, fmt.Errorf("%w: an object without method, result or error", ErrNotMessage)
+		*m = Message{}
+		return fmt.Errorf("%w: an object without method, result or error", ErrNotMessage)
 	}
-	return m, nil
+	return nil
 }
 
 func scanBatch(src []byte, at int) (Message, error) {

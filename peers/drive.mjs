@@ -22,7 +22,7 @@ fs.mkdirSync(work, { recursive: true });
 const argv = servers[server].argv(work);
 
 const direct = await play(server, argv, work);
-for (const tool of direct.tools) {
+for (const tool of servers[server].partial ? [] : direct.tools) {
   check(`${server}: ${tool.name} is called`, direct.calls.some((c) => c.call.tool === tool.name && !c.error && !c.result.isError));
 }
 

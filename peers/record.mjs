@@ -9,7 +9,7 @@ export const label = (call) => (call.label ? `${call.tool} (${call.label})` : ca
 // after, if given. The answer: {tools, lists, calls: [{call, raw, result?, error?}], notes, requests, faults}.
 export async function play(server, argv, work, after) {
   const spec = servers[server];
-  spec.reset(work);
+  await spec.reset(work);
   const peer = await open(argv, { env: environment(server, work), roots: spec.roots(work) });
   try {
     const record = { server, info: identity(peer.client), lists: [], calls: [], notes: peer.notes, requests: peer.requests, faults: peer.faults };
@@ -94,7 +94,8 @@ async function lists(peer, record) {
     }
     await ask('resources/read unknown', () => client.readResource({ uri: 'demo://nowhere' }));
   }
-  if (capabilities.completions) {
+  // GitHub's server never answers a completion of a prompt.
+  if (capabilities.completions && !servers[record.server].partial) {
     const prompt = (name, argument, value, context) => ({ ref: { type: 'ref/prompt', name }, argument: { name: argument, value }, context });
     await ask('completion department', () => client.complete(prompt('completable-prompt', 'department', '')));
     await ask('completion name', () => client.complete(prompt('completable-prompt', 'name', '', { arguments: { department: 'Sales' } })));

@@ -1,16 +1,17 @@
-// The three reference servers, and for each the calls that touch every tool they list.
+// The three reference servers, and for each the calls that touch every tool they list; and GitHub's.
 import fs from 'node:fs';
 import path from 'node:path';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { build, numbered } from './fixture.mjs';
+import { github } from './github.mjs';
 
 const require = createRequire(import.meta.url);
 const steady = fileURLToPath(new URL('./steady.mjs', import.meta.url));
 const entry = (name) => path.join(path.dirname(require.resolve(`@modelcontextprotocol/${name}/package.json`)), 'dist', 'index.js');
 
 // each server: argv(work), env(work), reset(work) before a run, calls(work).
-// A call is {tool, args, label?, elicit?: answers, task?: true, progress?: true}.
+// partial: not every tool is called. A call is {tool, args, label?, elicit?: answers, task?: true, progress?: true}.
 export const servers = {
   filesystem: {
     argv: (work) => [process.execPath, entry('server-filesystem'), path.join(work, 'files')],
@@ -33,6 +34,7 @@ export const servers = {
     reset: () => {},
     calls: everything,
   },
+  github,
 };
 
 // environment is what both the direct server and the one behind Spillway are started with.

@@ -145,8 +145,9 @@ func (c *SessionCosts) events(s *record.Session, counter tokens.Counter) (all []
 				continue // the host has it already
 			}
 			lists[string(r.Seen())] = true
-			shown := Cost{int64(len(r.Seen())), count(counter, r.Seen())}
-			full := Cost{int64(len(r.Result)), count(counter, r.Result)}
+			seen, result := withoutIcons(r.Seen()), withoutIcons(r.Result)
+			shown := Cost{int64(len(seen)), count(counter, seen)}
+			full := Cost{int64(len(result)), count(counter, result)}
 			e.shown, e.full = [2]Cost{shown, shown}, [2]Cost{full, full}
 			e.turn, e.bare = c.Turns, bare
 			all = append(all, e)

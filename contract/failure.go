@@ -85,12 +85,12 @@ func ClassifyError(err error) *Failure {
 	case errors.As(err, &dns), errors.Is(err, syscall.ECONNREFUSED):
 		f.Rejected, f.Code, f.Reason = true, "refused", "upstream_unreachable"
 	case errors.Is(err, context.Canceled):
-		f.Code, f.Reason = "cancelled", ReasonCancelled
+		f.Code, f.Reason, f.Message = "cancelled", ReasonCancelled, "cancelled before an answer came"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		f.Code = "timeout"
+		f.Code, f.Message = "timeout", "no answer in time"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
 		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		f.Code = "reset"
+		f.Code, f.Message = "reset", "the connection ended before an answer came"
 	}
 	return f
 }

@@ -9,17 +9,28 @@ import (
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 )
 
-// paramsError says which parameter is wrong.
+// paramsError says which parameters are wrong: all of them (A04).
 type paramsError struct {
-	pointer string
-	msg     string
+	pointer string // of the first
+	msg     string // of the first
+	more    []fault
 }
 
 func (e *paramsError) Error() string {
+	var b strings.Builder
 	if e.pointer == "" {
-		return "parameters: " + e.msg
+		b.WriteString("parameters: " + e.msg)
+	} else {
+		b.WriteString("parameter " + strings.TrimPrefix(e.pointer, "/") + ": " + e.msg)
 	}
-	return "parameter " + strings.TrimPrefix(e.pointer, "/") + ": " + e.msg
+	for i, f := range e.more {
+		if i+1 == maxFaults {
+			fmt.Fprintf(&b, "; and %d more", len(e.more)-i)
+			break
+		}
+		fmt.Fprintf(&b, "; %s: %s", strings.TrimPrefix(f.pointer(), "/"), f.msg)
+	}
+	return b.String()
 }
 
 // canonicalParams validates raw against the definition, fills defaults in and
@@ -30,23 +41,27 @@ func (d *Definition) canonicalParams(raw []byte) ([]byte, error) {
 	}
 	doc, err := jsontape.Parse(raw)
 	if err != nil {
-		return nil, &paramsError{"", "not JSON: " + err.Error()}
+		return nil, &paramsError{msg: "not JSON: " + err.Error()}
 	}
 	if doc.Root().Kind() != jsontape.Object {
-		return nil, &paramsError{"", "not an object"}
+		return nil, &paramsError{msg: "not an object"}
 	}
 	if !doc.ValidUTF8() {
-		return nil, &paramsError{"", "not UTF-8"}
+		return nil, &paramsError{msg: "not UTF-8"}
 	}
 	if at, twice := duplicate(doc.Root(), nil); twice {
-		return nil, &paramsError{pointerOf(at), "given twice"}
+		return nil, &paramsError{pointer: pointerOf(at), msg: "given twice"}
 	}
 	filled := fillDefaults(nil, doc.Root(), d.params.doc, d.params.doc, 0)
-	if pointer, err := d.params.validate(filled); err != nil {
-		return nil, &paramsError{pointer, err.Error()}
+	all, err := d.params.faults(filled)
+	if err == nil && len(all) > 0 {
+		return nil, &paramsError{all[0].pointer(), all[0].msg, all[1:]}
 	}
-	if err := doc.Reset(filled, jsontape.Limits{}); err != nil {
-		return nil, &paramsError{"", err.Error()}
+	if err == nil {
+		err = doc.Reset(filled, jsontape.Limits{})
+	}
+	if err != nil {
+		return nil, &paramsError{msg: err.Error()}
 	}
 	return doc.Root().AppendCanonical(nil), nil
 }

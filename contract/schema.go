@@ -9,9 +9,6 @@ import (
 
 	gen "github.com/google/jsonschema-go/jsonschema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 )
@@ -61,56 +58,13 @@ func schemaOf[T any]() (json.RawMessage, error) {
 	return json.Marshal(s)
 }
 
-// validate checks JSON text. The error is the first leaf: where, as a JSON
-// pointer, and what is wrong, without the value.
+// validate checks JSON text. The error is of the first fault.
 func (s *schema) validate(raw []byte) (pointer string, err error) {
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
+	all, err := s.faults(raw)
+	if err != nil || len(all) == 0 {
 		return "", err
 	}
-	err = s.compiled.Validate(v)
-	if err == nil {
-		return "", nil
-	}
-	var ve *jsonschema.ValidationError
-	if !errors.As(err, &ve) {
-		return "", err
-	}
-	for len(ve.Causes) > 0 {
-		ve = ve.Causes[0]
-	}
-	path := ve.InstanceLocation
-	switch k := ve.ErrorKind.(type) {
-	case *kind.Required:
-		if len(k.Missing) > 0 {
-			return pointerOf(append(path, k.Missing[0])), errors.New("missing")
-		}
-	case *kind.AdditionalProperties:
-		if len(k.Properties) > 0 {
-			return pointerOf(append(path, k.Properties[0])), errors.New("not a parameter")
-		}
-	case *kind.Type:
-		return pointerOf(path), fmt.Errorf("%s given, %s wanted", k.Got, strings.Join(k.Want, " or "))
-	case *kind.Enum:
-		return pointerOf(path), fmt.Errorf("not one of %s", listed(k.Want))
-	case *kind.Const:
-		return pointerOf(path), fmt.Errorf("not %s", listed([]any{k.Want}))
-	case *kind.Pattern:
-		return pointerOf(path), fmt.Errorf("does not match %s", k.Want)
-	case *kind.Format:
-		return pointerOf(path), fmt.Errorf("not a %s", k.Want)
-	}
-	text := ve.ErrorKind.LocalizedString(message.NewPrinter(language.English))
-	return pointerOf(path), errors.New(text)
-}
-
-func listed(values []any) string {
-	var all []string
-	for _, v := range values {
-		raw, _ := json.Marshal(v)
-		all = append(all, string(raw))
-	}
-	return strings.Join(all, ", ")
+	return all[0].pointer(), errors.New(all[0].msg)
 }
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")

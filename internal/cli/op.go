@@ -126,18 +126,32 @@ func writeDefinition(w io.Writer, def *contract.Definition) error {
 	if spec.Title != "" {
 		line("title", "%s", spec.Title)
 	}
-	line("scope", "%s", strings.ReplaceAll(spec.Scope, "\n", " "))
+	line("scope", "%s", strings.ReplaceAll(strings.TrimSpace(spec.Scope), "\n", " "))
 	line("upstream", "%s", spec.Upstream)
 	line("effects", "%s, idempotent: %s", spec.Effects, spec.Idempotent)
 	line("bounds", "%s", boundsText(def))
-	if def.IsRead() {
-		line("answers", "over a %s collection", spec.Read.Consistency)
-	} else {
+	if spec.Retry.Max > 0 {
+		line("retry", "up to %s within one call, on %s", several(spec.Retry.Max, "time"), strings.Join(spec.Retry.On, ", "))
+	}
+	if r := spec.Read; r != nil {
+		line("answers", "over a %s collection", r.Consistency)
+		if r.Where != "" {
+			line("where", "%s", r.Where)
+		}
+		for _, a := range r.Aggregates {
+			line("gives", "%s: %s", a.Name, aggregateText(a))
+		}
+	}
+	if m := spec.Mutation; m != nil {
 		line("replay", "%s", def.Replay())
 		line("reconcile", "%s", def.Reconciles())
-		for _, s := range spec.Mutation.Steps {
-			line("step", "%s, key in %s", s.Name, s.Key)
+		if p := m.Precondition; p != nil {
+			line("demands", "%s", preconditionText(p))
 		}
+		for i := range m.Steps {
+			line("step", "%s", stepText(&m.Steps[i]))
+		}
+		line("kept", "for %s, then a tombstone for a year", spanText(m.Retention))
 	}
 	line("params", "%s", spec.Params)
 	if spec.Result != nil {
@@ -148,13 +162,72 @@ func writeDefinition(w io.Writer, def *contract.Definition) error {
 	return err
 }
 
+func aggregateText(a contract.Aggregate) string {
+	text := string(a.Op)
+	if a.Of != "" {
+		text += " of " + a.Of
+	}
+	if a.By != "" {
+		text += " by " + a.By
+	}
+	if a.Where != "" {
+		text += " where " + a.Where
+	}
+	return text
+}
+
+func preconditionText(p *contract.Precondition) string {
+	if p.Enforced {
+		return "the revision that was seen; the upstream refuses a stale one"
+	}
+	return "the revision that was seen; read before, and not held by the upstream"
+}
+
+// stepText says what a step sends along and how it is recovered.
+func stepText(s *contract.Step) string {
+	text := s.Name
+	if s.Each != nil {
+		text += ", for each item"
+	}
+	switch s.Key {
+	case contract.KeyInHeader:
+		text += ": sends its key in the header " + s.KeyName
+	case contract.KeyInArgument:
+		text += ": sends its key as the argument " + s.KeyName
+	case contract.KeyInMeta:
+		text += ": sends its key in _meta as " + s.KeyName
+	}
+	if s.Reconcile != nil {
+		text += ", can be reconciled"
+	}
+	if s.Compensate != nil {
+		text += ", is undone where a later one is rejected"
+	}
+	return text
+}
+
 func boundsText(def *contract.Definition) string {
 	bounds := def.Spec().Bounds
 	if !def.IsRead() {
-		return bounds.Deadline.String()
+		return spanText(bounds.Deadline)
 	}
-	return fmt.Sprintf("%s pages, %s records, %s, %s bytes of result",
-		grouped(bounds.MaxPages), grouped(bounds.MaxRecords), bounds.Deadline, grouped(bounds.MaxResultBytes))
+	return fmt.Sprintf("%s, %s, %s, %s bytes of result",
+		several(bounds.MaxPages, "page"), several(bounds.MaxRecords, "record"), spanText(bounds.Deadline), grouped(bounds.MaxResultBytes))
+}
+
+// spanText writes a time span without the parts that are nothing.
+func spanText(d time.Duration) string {
+	if day := 24 * time.Hour; d >= day && d%day == 0 {
+		return several(int(d/day), "day")
+	}
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
 
 // opCallOptions are the flags of op call and op prepare.

@@ -189,7 +189,7 @@ func writeRecord(s streams, r opRecord) error {
 		if st.Item != "" {
 			name += "[" + st.Item + "]"
 		}
-		line("step", "%s: %s, %d attempts", name, st.Status, st.Attempts)
+		line("step", "%s: %s, %s", name, st.Status, several(st.Attempts, "attempt"))
 	}
 	for _, n := range r.Notes {
 		line("note", "%s %s %s: %s", clock(n.At), n.Who, n.Did, n.Why)
@@ -215,8 +215,8 @@ What is pending or unknown stays, however old it is.`,
 				if o.json {
 					return writeJSON(s.Out, opSwept(swept))
 				}
-				_, err = fmt.Fprintf(s.Out, "%s records became tombstones; %s tombstones and %s prepared calls removed\n",
-					grouped(swept.Tombstoned), grouped(swept.Removed), grouped(swept.Parcels))
+				_, err = fmt.Fprintf(s.Out, "%s past retention; removed %s and %s\n",
+					several(swept.Tombstoned, "record"), several(swept.Removed, "tombstone"), several(swept.Parcels, "prepared call"))
 				return err
 			})
 		},

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -330,9 +331,10 @@ func pickDefinition(defs []*contract.Definition, name string) (*contract.Definit
 
 var assignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_.-]*)=(?s:(.*))$`)
 
-// readParams makes the parameters of the arguments of op call.
+// readParams makes the parameters of the arguments of op call. All arguments
+// that are none are told at once.
 func readParams(stdin io.Reader, def *contract.Definition, args []string) (json.RawMessage, error) {
-	if len(args) == 1 && !assignment.MatchString(args[0]) {
+	if len(args) == 1 && !assignment.MatchString(args[0]) && isDocument(args[0]) {
 		return oneDocument(stdin, args[0])
 	}
 	doc, err := jsontape.Parse(def.Spec().Params)
@@ -340,10 +342,12 @@ func readParams(stdin io.Reader, def *contract.Definition, args []string) (json.
 		return nil, err
 	}
 	b := []byte{'{'}
+	var wrong []string
 	for i, arg := range args {
 		m := assignment.FindStringSubmatch(arg)
 		if m == nil {
-			return nil, usageError("%q is no parameter; write name=value, or one JSON object alone", arg)
+			wrong = append(wrong, strconv.Quote(arg))
+			continue
 		}
 		if i > 0 {
 			b = append(b, ',')
@@ -355,7 +359,15 @@ func readParams(stdin io.Reader, def *contract.Definition, args []string) (json.
 			b = jsontape.AppendQuote(b, m[2])
 		}
 	}
+	if wrong != nil {
+		return nil, usageError("no parameter: %s; write name=value, or one JSON object alone", strings.Join(wrong, ", "))
+	}
 	return append(b, '}'), nil
+}
+
+// isDocument reports whether an argument stands for all parameters.
+func isDocument(arg string) bool {
+	return arg == "-" || strings.HasPrefix(arg, "@") || strings.ContainsAny(arg, "{}[]")
 }
 
 // wantsString reports whether a schema's type allows a string.

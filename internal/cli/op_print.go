@@ -16,6 +16,12 @@ import (
 // printReceipt prints a receipt and makes its exit status. With --json or
 // --value stdout holds that alone; what went wrong is said on stderr.
 func printReceipt(s streams, asJSON, value bool, r *contract.Receipt, err error) error {
+	return printAs(s, asJSON, value, false, r, err)
+}
+
+// printAs is printReceipt; looked says that nobody called the operation, but
+// asked how it stands, so that a receipt from the journal is no replay.
+func printAs(s streams, asJSON, value, looked bool, r *contract.Receipt, err error) error {
 	if r == nil {
 		return opError(err)
 	}
@@ -28,7 +34,7 @@ func printReceipt(s streams, asJSON, value bool, r *contract.Receipt, err error)
 	case asJSON:
 		_, werr = fmt.Fprintf(s.Out, "%s\n", r.JSON())
 	default:
-		werr = writeReceipt(s.Out, r)
+		werr = writeReceipt(s.Out, r, looked)
 	}
 	if werr != nil {
 		return werr
@@ -62,25 +68,26 @@ func writeField(b *strings.Builder, name, text string) {
 }
 
 // writeReceipt writes a receipt for people.
-func writeReceipt(w io.Writer, r *contract.Receipt) error {
+func writeReceipt(w io.Writer, r *contract.Receipt, looked bool) error {
 	var b strings.Builder
 	line := func(name, format string, args ...any) { writeField(&b, name, fmt.Sprintf(format, args...)) }
-	operation := r.Operation
-	if operation == "" {
-		operation = "?"
-	}
 	outcome := string(r.Outcome)
 	if r.Coverage != nil && !r.Complete {
 		outcome = "incomplete"
 	}
-	if r.Replayed {
-		outcome += ", replayed"
+	if r.Replayed && !looked {
+		outcome += ", as recorded before: nothing was sent"
 	}
-	line("operation", "%s", operation)
+	if r.Operation != "" {
+		line("operation", "%s", r.Operation)
+	}
 	if r.Coverage == nil && r.OperationID != "" {
 		line("id", "%s", r.OperationID)
 	}
 	line("outcome", "%s", outcome)
+	if r.CompletedAt != nil {
+		line("completed", "%s", clock(*r.CompletedAt))
+	}
 	if r.Reason != "" {
 		line("reason", "%s", r.Reason)
 	}
@@ -88,7 +95,7 @@ func writeReceipt(w io.Writer, r *contract.Receipt) error {
 		line("result", "%s", resultText(r.Result))
 	}
 	if c := r.Coverage; c != nil {
-		text := fmt.Sprintf("%s records on %s pages", grouped(c.RecordsExamined), grouped(c.Pages))
+		text := several(c.RecordsExamined, "record") + " on " + several(c.Pages, "page")
 		if c.Skipped > 0 {
 			text += fmt.Sprintf(", %s skipped", grouped(c.Skipped))
 		}
@@ -122,11 +129,36 @@ func writeReceipt(w io.Writer, r *contract.Receipt) error {
 	for _, n := range r.Notes {
 		line("note", "%s %s: %s", n.Who, n.Did, n.Why)
 	}
-	if r.NextAction != contract.NextNone {
-		line("next", "%s", r.NextAction)
+	if next := nextText(r); next != "" {
+		line("next", "%s", next)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// nextText says what helps, as a command where it is one.
+func nextText(r *contract.Receipt) string {
+	switch {
+	case r.NextAction == contract.NextNone, r.Coverage != nil: // of a read it stands under go on
+		return ""
+	case r.NextAction == contract.NextNewKey:
+		return "this id is spent; a new intent needs a new one"
+	case r.OperationID == "":
+		return string(r.NextAction)
+	case r.NextAction == contract.NextWait:
+		return "wait, then spillway op status " + r.OperationID
+	case r.NextAction == contract.NextReconcile && strings.Contains(r.Hint, "resolve"):
+		return "find out, then spillway op resolve " + r.OperationID
+	}
+	return fmt.Sprintf("spillway op %s %s", r.NextAction, r.OperationID) // reconcile, resume
+}
+
+// several counts things for people.
+func several(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return grouped(n) + " " + what
 }
 
 // resultText writes a result for people: on one line if it is short.
@@ -180,7 +212,7 @@ func progressOn(w io.Writer) func(contract.Progress) {
 		defer mu.Unlock()
 		if now := time.Now(); now.Sub(last) >= progressEvery {
 			last = now
-			fmt.Fprintf(w, "spillway: %s records on %s pages so far\n", grouped(p.RecordsExamined), grouped(p.Pages))
+			fmt.Fprintf(w, "spillway: %s on %s so far\n", several(p.RecordsExamined, "record"), several(p.Pages, "page"))
 		}
 	}
 }

@@ -32,7 +32,8 @@ func (o *opRefOptions) ref(id string) contract.Ref {
 }
 
 // refCommand is a command that takes an operation id and prints its receipt.
-func refCommand(s streams, use, short, long string, do func(context.Context, *operations, contract.Ref) (*contract.Receipt, error)) *cobra.Command {
+// looked says that it calls nothing.
+func refCommand(s streams, use, short, long string, looked bool, do func(context.Context, *operations, contract.Ref) (*contract.Receipt, error)) *cobra.Command {
 	var o opRefOptions
 	cmd := &cobra.Command{
 		Use: use, Short: short, Long: long,
@@ -40,7 +41,7 @@ func refCommand(s streams, use, short, long string, do func(context.Context, *op
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withOperations(cmd.Context(), s, o.opOptions, func(ctx context.Context, ops *operations) error {
 				r, err := do(ctx, ops, o.ref(args[0]))
-				return printReceipt(s, o.json, o.value, r, err)
+				return printAs(s, o.json, o.value, looked, r, err)
 			})
 		},
 	}
@@ -49,7 +50,8 @@ func refCommand(s streams, use, short, long string, do func(context.Context, *op
 }
 
 func newOpStatus(s streams) *cobra.Command {
-	return refCommand(s, "status ID", "Print the receipt of a mutation as it stands; nothing is sent", "",
+	return refCommand(s, "status ID", "Print the receipt of a mutation as it stands; nothing is sent", `Print the receipt of a mutation as the journal has it; nothing is sent. One that
+is pending though the process that ran it is gone turns unknown.`, true,
 		func(ctx context.Context, ops *operations, ref contract.Ref) (*contract.Receipt, error) {
 			return ops.client.Get(ctx, ref)
 		})
@@ -57,7 +59,7 @@ func newOpStatus(s streams) *cobra.Command {
 
 func newOpReconcile(s streams) *cobra.Command {
 	return refCommand(s, "reconcile ID", "Ask the upstream whether an unknown operation happened", `Ask the upstream, by the reads that the definition declares, whether an unknown
-operation happened, and record the answer. Nothing is submitted.`,
+operation happened, and record the answer. Nothing is submitted.`, true,
 		func(ctx context.Context, ops *operations, ref contract.Ref) (*contract.Receipt, error) {
 			return ops.client.Reconcile(ctx, ref)
 		})
@@ -66,7 +68,7 @@ operation happened, and record the answer. Nothing is submitted.`,
 func newOpResume(s streams) *cobra.Command {
 	return refCommand(s, "resume CONTINUATION|ID", "Go on with a read, or with a partial or absent mutation", `Go on with a read from its continuation, or with a mutation that is partial or
 was proven absent, with the parameters that it was called with. Of a mutation
-only what is known not to have happened is submitted.`,
+only what is known not to have happened is submitted.`, false,
 		func(ctx context.Context, ops *operations, ref contract.Ref) (*contract.Receipt, error) {
 			if strings.HasPrefix(ref.Key, "c1_") {
 				return ops.client.Resume(ctx, contract.Call{Continuation: ref.Key, Progress: progressOn(s.Err)})
@@ -106,7 +108,7 @@ operation that is resolved as absent may be submitted again under its id.`,
 			}
 			return withOperations(cmd.Context(), s, o.opOptions, func(ctx context.Context, ops *operations) error {
 				r, err := ops.client.Resolve(ctx, o.ref(args[0]), res)
-				return printReceipt(s, o.json, o.value, r, err)
+				return printAs(s, o.json, o.value, true, r, err)
 			})
 		},
 	}

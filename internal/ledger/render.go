@@ -115,9 +115,14 @@ func (r *Report) calls(p *page, rows []row) {
 	if n, asked := r.All.Envelopes, r.All.Verifies; n > 0 || asked > 0 {
 		p.say("%s confirmed; %s answered in full, as the caller asked.", count(n, "write"), group3(asked))
 	}
+	often := false
 	for _, server := range r.Servers {
 		for _, tool := range server.Tools {
 			var marks []string
+			if tool.Reduced >= minEvidence && tool.ExpandRate != nil && *tool.ExpandRate >= badExpandRate {
+				often = true
+				marks = append(marks, fmt.Sprintf("%s for %s", count(tool.Expands, "expand"), count(tool.Reduced, "cut result")))
+			}
 			for _, f := range slices.Sorted(maps.Keys(tool.Faults)) {
 				marks = append(marks, fmt.Sprintf("%s (%s)", name(f), group3(tool.Faults[f])))
 			}
@@ -125,6 +130,9 @@ func (r *Report) calls(p *page, rows []row) {
 				p.say("Rule to look at: %s, %s: %s.", name(server.Server), name(tool.Tool), strings.Join(marks, ", "))
 			}
 		}
+	}
+	if often {
+		p.say("spillway report says which rule it was, which fields were asked for, and what else was wanted after all.")
 	}
 	p.say("")
 }

@@ -56,10 +56,7 @@ func Open(dir string, opt Options) (*Recorder, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("record: %w", err)
-	}
-	if err := os.Chmod(dir, 0o700); err != nil {
+	if err := makeOwn(dir); err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}
 	r := &Recorder{dir: dir, opt: opt}

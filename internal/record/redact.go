@@ -139,8 +139,22 @@ func (r *redactor) event(e *Event) {
 		e.Args, e.Result, e.Shown, e.Error, e.Note, e.Dropped = nil, nil, nil, nil, "", true
 		return
 	}
+	known := r.seen.Len()
+	r.places(e, paths, args, names)
+	if r.seen.Len() > known && e.Kind != KindList {
+		// The other copy of a result may have the value at a place that no
+		// path names, before the one that does.
+		r.places(e, nil, nil, names)
+	}
+}
+
+// places redacts what stands where the configuration says, what is under a
+// secret's name, and what was redacted before.
+func (r *redactor) places(e *Event, paths, args []Path, names map[string]bool) {
 	switch e.Kind {
 	case KindList:
+		// A schema has what its tool calls a password, and no password.
+		e.Result, e.Shown = r.json(e.Result, job{list: true}), r.json(e.Shown, job{list: true})
 		return
 	case KindExpand:
 		// A part of an original has no shape of its own that paths could
@@ -171,6 +185,7 @@ type job struct {
 	paths  []Path
 	names  map[string]bool
 	result bool // a CallToolResult: the paths start at its payloads
+	list   bool // a list of tools: members' names say nothing
 }
 
 // json returns the document without what is to be redacted; src itself where

@@ -58,6 +58,10 @@ func TestRedactedPathsNeverReachTheDisk(t *testing.T) {
 		"array":         {Redaction{Paths: []string{"[*].a"}}, Event{Result: result(`[{"a":"hidden","b":"seen"}]`)}, []string{"hidden"}, []string{"seen"}, false},
 		"no places":     {Redaction{Paths: []string{"a"}}, Event{Result: result("name: hidden")}, []string{"hidden"}, nil, false},
 		"arguments":     {Redaction{Args: []string{"to[*]"}}, Event{Args: json.RawMessage(`{"to":["hidden@x.org"],"subject":"seen"}`)}, []string{"hidden"}, []string{"seen"}, false},
+		"one for many":  {Redaction{Args: []string{"to[*]"}}, Event{Args: json.RawMessage(`{"to":"hidden@x.org","subject":"seen"}`)}, []string{"hidden"}, []string{"seen"}, false},
+		"another shape": {Redaction{Paths: []string{"items[*].author.email"}}, Event{Result: result(`{"items":[{"author":"hidden <h@x.org>","n":1},"hidden",{"author":{"email":{"mail":"hidden"},"name":"seen"}}]}`)}, []string{"hidden"}, []string{"seen"}, false},
+		"other members": {Redaction{Paths: []string{"*.email"}}, Event{Result: result(`{"total":"seen","ann":{"email":"hidden"}}`)}, []string{"hidden"}, []string{"seen"}, false},
+		"unlike copies": {Redaction{Paths: []string{"items[*].email"}}, Event{Result: json.RawMessage(`{"content":[{"type":"text","text":"[{\"mail\":\"ann@example.com\",\"n\":\"seen\"}]"}],"structuredContent":{"items":[{"email":"ann@example.com"}]}}`)}, []string{"ann@"}, []string{"seen"}, false},
 		"dropped":       {Redaction{Tool: "s/*", Drop: true}, Event{Server: "s", Tool: "t", Result: both, Args: json.RawMessage(`{"q":"hidden"}`)}, []string{"ann@", "hidden"}, []string{`"dropped":true`}, true},
 		"another tool":  {Redaction{Tool: "s/u", Drop: true}, Event{Server: "s", Tool: "t", Result: both}, nil, []string{"ann@"}, false},
 		"another":       {Redaction{Tool: "other", Names: []string{"email"}}, Event{Server: "s", Tool: "t", Result: both}, nil, []string{"ann@"}, false},
@@ -87,20 +91,25 @@ func TestSecretsNeverReachTheDisk(t *testing.T) {
 	for _, secret := range []string{
 		"Bearer abcdefghijklmnop1234", "ghp_0123456789abcdefghij0123", "github_pat_0123456789abcdefghij", "sk-ant-0123456789abcdefghij",
 		"AKIA0123456789ABCDEF", "xoxb-0123456789-abc", "eyJhbGciOiJI.eyJzdWIiOiIx.sig", "AIza0123456789abcdefghij0123456789abcde",
+		"https://raw.example.com/a/b?token=ABCDEFGHIJKLMNOP2345", "https://bucket/x?X-Amz-Signature=0123456789abcdef0123&y=1",
 		"-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----",
 	} {
 		quoted, _ := json.Marshal("it is " + secret + " here")
 		text, _ := recorded(t, nil, Event{Kind: KindCall, Args: json.RawMessage(`{"q":` + string(quoted) + `}`), Result: result("x " + secret + " y"), Note: secret,
 			Shown: json.RawMessage(`{"content":[],"structuredContent":{"s":` + string(quoted) + `}}`)})
-		for _, part := range []string{secret, secret[len(secret)/2:]} {
+		for _, part := range []string{secret, secret[len(secret)-16:]} {
 			if strings.Contains(text, strings.ReplaceAll(part, "\n", `\n`)) {
 				t.Errorf("%q is on the disk: %s", secret, text)
 			}
 		}
 	}
 	text, _ := recorded(t, nil, Event{Kind: KindCall, Args: json.RawMessage(`{"password":"hunter2","api-Key":"k1","nextPageToken":"seen","url":"postgres://me:pass99@db/x"}`),
-		Result: result(`{"client_secret":"hush","note":"the password was hunter2"}`)})
-	for _, secret := range []string{`"hunter2"`, `"k1"`, "pass99", "hush", "was hunter2"} {
+		Result: result(`{"client_secret":"hush","note":"the password was hunter2","passphrase":77001234,"cookies":"stay","cookie":["c1crumb"],"credentials":{"user":"u1ann","key":{"part":"p1half"}},"secret":true}`)},
+		Event{Kind: KindList, Result: json.RawMessage(`[{"name":"login","description":"as hunter2 or ghp_0123456789abcdefghij0123","inputSchema":{"properties":{"password":{"type":"string","default":"seen too"}}}}]`)})
+	if !strings.Contains(text, `"seen too"`) || !strings.Contains(text, "cookies") {
+		t.Errorf("a schema is no secret: %s", text)
+	}
+	for _, secret := range []string{"77001234", "c1crumb", "u1ann", "p1half", "as hunter2", "0123456789abcdefghij", `"hunter2"`, `"k1"`, "pass99", "hush", "was hunter2"} {
 		if strings.Contains(text, secret) {
 			t.Errorf("%s is on the disk: %s", secret, text)
 		}

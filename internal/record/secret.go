@@ -61,6 +61,8 @@ var forms = func() (all []form) {
 	add(`[A-Za-z0-9_-]{5,}\.eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*`, 0, "eyJ")
 	add(`[A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`, 0, "-----BEGIN ")
 	add(`[^/\s:@"]+:[^@\s/"]+@`, 0, "://")
+	// In the query of a URL, as of one that is signed.
+	add(`[A-Za-z0-9._~%+/=-]{16,}`, 0, "token=", "oken%3D", "api_key=", "apikey=", "ignature=", "sig=", "secret=", "password=")
 	return all
 }()
 

@@ -164,11 +164,13 @@ func (w *walk) value(v jsontape.Value, paths []Path, all bool) {
 			}
 			var on []Path
 			for _, p := range paths {
-				if len(p) > 0 && (p[0].Any || !p[0].At && string(name) == p[0].Name) {
+				switch {
+				case len(p) == 0:
+				case p[0].Any && (len(p) == 1 || it.Value().IsContainer()), !p[0].Any && !p[0].At && string(name) == p[0].Name:
 					on = append(on, p[1:])
 				}
 			}
-			hide := all || w.job.names[string(name)] || isSecretName(name) && it.Value().Kind() == jsontape.String
+			hide := all || w.job.names[string(name)] || !w.job.list && isSecretName(name) && secretKind(it.Value().Kind())
 			w.value(it.Value(), on, hide)
 		}
 	case jsontape.Array:
@@ -187,8 +189,16 @@ func (w *walk) value(v jsontape.Value, paths []Path, all bool) {
 			w.value(it.Value(), on, all)
 		}
 	default:
-		w.scalar(v, all)
+		// A path that leads on from here was meant for another shape. What it
+		// was meant to hide may be in this.
+		w.scalar(v, all || len(paths) > 0)
 	}
+}
+
+// secretKind reports whether a value under a secret's name is taken for one, or
+// for a holder of them: a flag is not.
+func secretKind(k jsontape.Kind) bool {
+	return k != jsontape.True && k != jsontape.False && k != jsontape.Null
 }
 
 // scalar replaces a scalar that is hidden, and in others what must not stay.
@@ -201,7 +211,7 @@ func (w *walk) scalar(v jsontape.Value, hide bool) {
 			w.replace(v, jsontape.AppendQuote(nil, w.r.placeholder(text)))
 			return
 		}
-		if out, ok := w.r.embedded(text, job{names: w.job.names}, w.forms); ok {
+		if out, ok := w.r.embedded(text, job{names: w.job.names, list: w.job.list}, w.forms); ok {
 			if !bytes.Equal(out, text) {
 				w.replace(v, jsontape.AppendQuote(nil, out))
 			}

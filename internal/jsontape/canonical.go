@@ -210,12 +210,30 @@ func (c *canon) object(i, end uint32) {
 			c.buf = append(c.buf, ',')
 		}
 		m := c.members[from+int(order[n])]
+		if c.asItStands(c.d.tape[m.key], c.d.tape[m.val]) {
+			continue
+		}
 		c.token(c.d.tape[m.key])
 		c.buf = append(c.buf, ':')
 		c.at(m.val)
 	}
 	c.buf = append(c.buf, '}')
 	c.members = c.members[:from]
+}
+
+// asItStands writes a member in one go if it stands in the source as it is
+// written: most do.
+func (c *canon) asItStands(key, val word) bool {
+	switch val.kind() {
+	case Array, Object, stringOdd:
+		return false
+	}
+	end := val.offset() + val.extent()
+	if key.kind() == stringOdd || c.d.spaces || end-key.offset() >= canonChunk/8 {
+		return false
+	}
+	c.buf = append(c.buf, c.d.src[key.offset():end]...)
+	return true
 }
 
 // layout is the order of an object's keys, kept since the rows of a list have

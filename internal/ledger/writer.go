@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,9 +15,9 @@ import (
 
 // A Writer appends lines to a ledger file. Each line is one write to a file
 // opened for appending, so that the lines of several processes do not mix and a
-// line is in the file, whatever becomes of the process, once Write has returned.
-// It does not promise that the line survives a loss of power. It may be used
-// from many goroutines.
+// line is in the file, whatever becomes of the process, once Write has returned;
+// but see [Writer.Gather]. It does not promise that the line survives a loss of
+// power. It may be used from many goroutines.
 type Writer struct {
 	path string
 	log  *slog.Logger
@@ -24,10 +25,13 @@ type Writer struct {
 	mu     sync.Mutex
 	file   file
 	info   fs.FileInfo // of file, to notice that the path now is another one
-	buf    []byte
-	torn   bool  // the file may end inside a line
-	lost   int64 // lines lost since writing failed
+	buf    []byte      // a line end and the lines to write
+	torn   bool        // the file may end inside a line
+	lost   int64       // lines lost since writing failed
 	closed bool
+
+	gather time.Duration
+	timer  *time.Timer // while lines are gathered
 }
 
 type file interface {
@@ -95,6 +99,19 @@ func endsInLine(path string) (bool, error) {
 	return true, nil
 }
 
+// Gather has lines that come within d of a write wait for its end, to be one
+// write together, where calls come fast enough for a write each to be felt. A
+// process that is killed then leaves all but those of its last d; Close writes
+// them. Call it before the first Write.
+func (w *Writer) Gather(d time.Duration) {
+	if w != nil {
+		w.gather = d
+	}
+}
+
+// maxGathered is the size in bytes from which gathered lines are written at once.
+const maxGathered = 64 << 10
+
 // Write appends the line. It sets a zero TS to now; l is not kept. A line that
 // cannot be written is dropped: the first failure is reported to the log, the
 // calls go on, and lines are written again as soon as that works (RED-48). A nil
@@ -108,19 +125,48 @@ func (w *Writer) Write(l *Line) {
 	if w.closed {
 		return
 	}
-	b := append(w.buf[:0], '\n')
+	if len(w.buf) == 0 {
+		w.buf = append(w.buf, '\n')
+	}
 	if l.TS.IsZero() {
 		now := *l
 		now.TS = time.Now()
 		l = &now
 	}
-	b = append(l.AppendJSON(b), '\n')
-	w.buf = b
-	if err := w.append(b); err != nil {
+	w.buf = append(l.AppendJSON(w.buf), '\n')
+	if w.timer != nil && len(w.buf) < maxGathered {
+		return
+	}
+	w.flush()
+	if w.gather > 0 && w.timer == nil {
+		w.timer = time.AfterFunc(w.gather, w.late)
+	}
+}
+
+// late writes what was gathered, and goes on with gathering if there was any.
+func (w *Writer) late() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.closed:
+	case len(w.buf) == 0:
+		w.timer = nil
+	default:
+		w.flush()
+		w.timer.Reset(w.gather)
+	}
+}
+
+// flush writes the lines in buf.
+func (w *Writer) flush() {
+	b := w.buf
+	w.buf = w.buf[:0]
+	n, err := w.append(b)
+	if err != nil {
 		if w.lost == 0 {
 			w.log.Error("ledger not written, calls go on without it", "path", w.path, "err", err)
 		}
-		w.lost++
+		w.lost += int64(bytes.Count(b[max(n, 1):], []byte{'\n'}))
 		return
 	}
 	if w.lost > 0 {
@@ -129,8 +175,9 @@ func (w *Writer) Write(l *Line) {
 	}
 }
 
-// append writes a line, given with a line end before and after it.
-func (w *Writer) append(b []byte) error {
+// append writes lines, given with a line end before and after them, and returns
+// how many of the bytes are in the file.
+func (w *Writer) append(b []byte) (int, error) {
 	if now, err := os.Stat(w.path); w.file == nil || err != nil || !os.SameFile(now, w.info) {
 		// Moved away by a log rotation, removed, or never opened again.
 		if w.file != nil {
@@ -138,17 +185,18 @@ func (w *Writer) append(b []byte) error {
 			w.file = nil
 		}
 		if err := w.open(); err != nil {
-			return err
+			return 0, err
 		}
 	}
+	skipped := 0
 	if !w.torn {
-		b = b[1:]
+		b, skipped = b[1:], 1
 	}
 	n, err := w.file.Write(b)
 	if n > 0 {
-		w.torn = n < len(b)
+		w.torn = b[n-1] != '\n'
 	}
-	return err
+	return n + skipped, err
 }
 
 // Close closes the file. It is safe to call again, and on nil.
@@ -158,6 +206,12 @@ func (w *Writer) Close() error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !w.closed && len(w.buf) > 0 {
+		w.flush()
+	}
+	if w.timer != nil {
+		w.timer.Stop()
+	}
 	if w.closed || w.file == nil {
 		w.closed = true
 		return nil

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func logTo(b *bytes.Buffer) *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
@@ -178,6 +180,98 @@ func TestRED48_RotatedFileIsStartedAgain(t *testing.T) {
 	w.Write(&Line{Tool: "new"})
 	if got := readLines(t, path); len(got) != 1 || got[0].Tool != "new" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// countedFile counts its writes.
+type countedFile struct {
+	file
+	writes int
+}
+
+func (f *countedFile) Write(b []byte) (int, error) {
+	f.writes++
+	return f.file.Write(b)
+}
+
+func TestRED48_GatheredLinesAreOneWrite(t *testing.T) {
+	const d = 20 * time.Millisecond
+	path := filepath.Join(t.TempDir(), "l")
+	synctest.Test(t, func(t *testing.T) {
+		w, err := Open(path, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Gather(d)
+		count := &countedFile{file: w.file}
+		w.file = count
+		check := func(when string, lines, writes int) {
+			t.Helper()
+			synctest.Wait()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if got := len(readLines(t, path)); got != lines || count.writes != writes {
+				t.Errorf("%s: %d lines in %d writes, want %d in %d", when, got, count.writes, lines, writes)
+			}
+		}
+		line := func(n int) {
+			for range n {
+				w.Write(&Line{Event: EventCall, Tool: "t"})
+			}
+		}
+		line(1)
+		check("the first line", 1, 1)
+		line(3)
+		check("lines close behind it", 1, 1)
+		time.Sleep(d)
+		check("after a while", 4, 2)
+		line(1)
+		time.Sleep(3 * d)
+		check("and again", 5, 3)
+		line(1)
+		check("the first line after a pause", 6, 4)
+		line(1000)
+		if got := len(readLines(t, path)); got < 700 || got == 1006 {
+			t.Errorf("many lines at once: %d are there, want nearly all", got)
+		}
+		w.Close()
+		if got := len(readLines(t, path)); got != 1006 {
+			t.Errorf("Close left out %d lines", 1006-got)
+		}
+	})
+}
+
+func TestRED48_LostLinesAreCountedWithinOneWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "l")
+	var log bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		w, err := Open(path, logTo(&log))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		w.Gather(time.Second)
+		w.Write(&Line{Event: EventCall, Tool: "kept"})
+		first, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.file = &shortFile{w.file, len(first) + 20} // one line and some of the next
+		for range 4 {
+			w.Write(&Line{Event: EventCall, Tool: "four"})
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		w.Write(&Line{Event: EventCall, Tool: "kept"})
+		time.Sleep(time.Second)
+		synctest.Wait()
+	})
+	if !strings.Contains(log.String(), "lost=3") {
+		t.Errorf("want a report of three lost lines: %s", log.String())
+	}
+	r, err := Stats(path)
+	if err != nil || r.All.Calls != 3 || r.Skipped != (Skipped{Unreadable: 1}) {
+		t.Errorf("got %d calls, skipped %+v, %v; want 3 calls and one unreadable line", r.All.Calls, r.Skipped, err)
 	}
 }
 

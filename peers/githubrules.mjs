@@ -99,6 +99,16 @@ const full = await call('sub_issue_write', { method: 'add', issue_number: 417, s
 check('RED-33 verify gives the whole echo', parsed(full).number === 417 && parsed(full).user.login && !cutOf(full), textOf(full));
 const sent = fs.readFileSync(log, 'utf8');
 check('RED-33 verify does not reach the server', sent.includes('sub_issue_write') && !sent.includes('verify'), sent.slice(-2000));
+
+// A file that was read in part is not written back in part (RED-49).
+const where = { path: 'CHANGELOG.md', branch: 'main' };
+const read = await call('get_file_contents', { path: where.path });
+const text = read.content.at(-1).resource?.text ?? read.content.at(-1).text;
+const sha = /\(SHA: ([0-9a-f]{40})\)/.exec(textOf(read))[1];
+const writes = fs.readFileSync(log, 'utf8').split('create_or_update_file').length;
+const refused = await call('create_or_update_file', { ...where, content: text, message: 'Put it back', sha });
+check('RED-49 what was read in part is not written back', refused.isError && textOf(refused).includes(cutOf(read).ref), textOf(refused));
+check('RED-49 and does not reach the server', fs.readFileSync(log, 'utf8').split('create_or_update_file').length === writes);
 await peer.close();
 
 // issue_write switches on method, and a list of rules can tell its writes apart. What it answers is an id and

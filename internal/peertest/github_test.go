@@ -103,8 +103,9 @@ func TestGitHub_K14_K24_RED10_RED15_RED17_RED39(t *testing.T) {
 
 // The reviewed rules on the server that they were written for: each method of
 // its readers by its own rule, no selected path that no row has, small results
-// that the strict client takes and that expand to the original, and the writes.
-func TestReviewedRulesOnGitHub_K14_RED06_RED25_RED29_RED33(t *testing.T) {
+// that the strict client takes and that expand to the original, the writes, and
+// a file that was read in part and may not be written back so.
+func TestReviewedRulesOnGitHub_K13_K14_RED05_RED06_RED25_RED30_RED32_RED33_RED49(t *testing.T) {
 	need(t)
 	if err := withGitHub(t); err != nil {
 		t.Skip(err)

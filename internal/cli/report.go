@@ -42,7 +42,8 @@ it takes those that the configuration names; a directory is its recordings.
 
 A session that is recorded is counted anew from its recording, and its lines in
 the ledger are passed over: so --estimator gives a ledger's figures in other
-tokens.
+tokens. An estimator that is a program of yours stands in the configuration, as
+ledger: {estimator: {command: [...]}}.
 
 With --rules the recorded sessions are run through that file, and the page says
 whether evidence survives it; --replay takes a report of replay --json instead.

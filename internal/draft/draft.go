@@ -75,6 +75,9 @@ func (s *study) body(keep bool) string {
 		for _, c := range s.columns {
 			line("# %-28s %9s %5d%% %7d%% %8s  %s", clip(oneLine(c.path), 28), group(c.bytes), share(c.bytes, s.rowBytes), share(c.in, s.rows), c.distinct(), c.verdict)
 		}
+		if s.mixed() {
+			line("# no column is in most of the rows: results of several kinds, each of which wants a rule of its own, with when")
+		}
 		if expr := s.expression(); keep && expr != "" {
 			if len(s.beyond) > 0 {
 				line("# beside the rows, and dropped: %s", clip(oneLine(strings.Join(s.beyond, ", ")), 80))
@@ -85,6 +88,8 @@ func (s *study) body(keep bool) string {
 			line("# the largest result has %s rows; those not shown can be fetched", group(s.most))
 			line("max_rows: %d", defaultRows)
 		}
+	case s.rare != "":
+		line("# %s: too few to make a rule of; where it depends on arguments, when tells results apart", s.rare)
 	case s.json > 0:
 		line("# no array of objects is large enough to be the rows of this tool")
 	}
@@ -96,7 +101,7 @@ func (s *study) body(keep bool) string {
 		}
 		line("always: [%s]", strings.Join(names, ", "))
 	}
-	if s.text > 0 && s.json == 0 {
+	if s.text > s.json {
 		line("# text in %s, %s at most: head keeps its first lines, tail its last, ends both", count(s.text, "result"), bytesOf(s.longest))
 		line("text: head")
 	}
@@ -218,6 +223,13 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return group(n) + " " + what + "s"
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return count(n, "time")
 }
 
 func bytesOf(n int) string { return count(n, "byte") }

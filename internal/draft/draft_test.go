@@ -27,15 +27,24 @@ func TestDraft(t *testing.T) {
 	for i := range 30 {
 		ids = append(ids, fmt.Sprintf(`{"id":%d,"node id":"x%d","state":"open","avatar_url":"https://e/%d","gone":null,"user":{"login":"u%d","url":"https://u/%d"}}`, i, i, i, i%3, i))
 	}
+	mirrored := func(s string) []byte {
+		return fmt.Appendf(nil, `{"content":[{"type":"text","text":%[1]q}],"structuredContent":{"content":%[1]q}}`, s)
+	}
+	nested := `[{"name":"a","children":[` + strings.Repeat(`{"name":"one of many files"},`, 200) + `{"name":"z"}]},{"name":"b","children":[]}]`
 	tree := "[" + strings.Join(ids, ",") + "]"
 	for name, in := range map[string]Input{
 		// as the reference filesystem server sends JSON: as a string inside structuredContent
-		"string":  {Server: "s", Tool: "tree", Results: [][]byte{fmt.Appendf(nil, `{"content":[{"type":"text","text":%[1]q}],"structuredContent":{"content":%[1]q}}`, tree)}},
-		"search":  {Server: "github", Tool: "search_code", Results: [][]byte{fixture.Result(fixture.CodeSearch(40), fixture.Options{})}},
-		"small":   {Server: "my server", Tool: "a.list", Results: [][]byte{text(rows(4, `{"id":7,"same":"x"}`)), text(`{"items":[]}`)}},
-		"array":   {Server: "s", Tool: "t", Results: [][]byte{text("[" + strings.Join(ids, ",") + "]")}, Needed: map[string]int{"[*].state": 3}},
-		"beside":  {Server: "s", Tool: "graph", Results: [][]byte{text(`{"entities":` + tree + `,"relations":[],"of":7}`)}},
-		"logs":    {Server: "s", Tool: "on", Results: [][]byte{text(strings.Repeat("a line of a log\n", 2000))}},
+		"string": {Server: "s", Tool: "tree", Results: [][]byte{fmt.Appendf(nil, `{"content":[{"type":"text","text":%[1]q}],"structuredContent":{"content":%[1]q}}`, tree)}},
+		"search": {Server: "github", Tool: "search_code", Results: [][]byte{fixture.Result(fixture.CodeSearch(40), fixture.Options{})}},
+		"small":  {Server: "my server", Tool: "a.list", Results: [][]byte{text(rows(4, `{"id":7,"same":"x"}`)), text(`{"items":[]}`)}},
+		"array":  {Server: "s", Tool: "t", Results: [][]byte{text("[" + strings.Join(ids, ",") + "]")}, Needed: map[string]int{"[*].state": 3}},
+		"beside": {Server: "s", Tool: "graph", Results: [][]byte{text(`{"entities":` + tree + `,"relations":[],"of":7}`)}},
+		"logs":   {Server: "s", Tool: "on", Results: [][]byte{text(strings.Repeat("a line of a log\n", 2000))}},
+		// a reader of files: text, and now and then a file that is JSON; results of several kinds; rows within rows
+		"files":   {Server: "fs", Tool: "read", Results: [][]byte{mirrored("a line\n"), mirrored("another\n"), mirrored(tree)}},
+		"mixed":   {Server: "s", Tool: "read", Results: [][]byte{text(`[{"sha":"a","message":"one"},{"sha":"b","message":"two"}]`), text(`[{"file":"a.go","patch":"+1"},{"file":"b.go","patch":"-1"}]`)}},
+		"nested":  {Server: "s", Tool: "tree", Results: [][]byte{text(nested)}},
+		"used":    {Server: "s", Tool: "tree", Results: [][]byte{text(nested)}, Needed: map[string]int{"[*].children[*].name": 1}},
 		"picture": {Server: "s", Tool: "shot", Results: [][]byte{[]byte(`{"content":[{"type":"image","mimeType":"image/png","data":"` + strings.Repeat("iVBORw0K", 50) + `"}]}`)}},
 	} {
 		got, err := Rule(in)

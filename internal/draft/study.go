@@ -23,6 +23,7 @@ type study struct {
 	names    []string // the same as names
 	rows     int      // in all results
 	most     int      // in one
+	rare     string   // rows that too few results have to make a rule of; "" without
 	rowBytes int
 	columns  []*column
 	always   []string
@@ -39,6 +40,7 @@ type column struct {
 	in      int // rows that have it, and not null
 	longest int
 	needed  int
+	nested  bool // has rows of its own
 	values  map[uint64]bool
 	drop    bool
 	verdict string
@@ -90,10 +92,12 @@ func (s *study) payloads(result []byte) (all []jsontape.Value) {
 		return nil
 	}
 	data := doc.Root().Get("structuredContent")
-	if data.Exists() {
-		all = append(all, lookThrough(data))
-	}
 	plain := 0
+	if v := lookThrough(data); soleText(v) {
+		plain += v.CompactLen()
+	} else if data.Exists() {
+		all = append(all, v)
+	}
 	for it := doc.Root().Get("content").Iter(); it.Next(); {
 		block := it.Value()
 		switch kind := block.Get("type"); {
@@ -144,12 +148,23 @@ func lookThrough(v jsontape.Value) jsontape.Value {
 	return v
 }
 
+// soleText reports whether a payload is an object around one text: it mirrors a
+// block, and is no data.
+func soleText(v jsontape.Value) bool {
+	if v.Kind() != jsontape.Object || v.Len() != 1 {
+		return false
+	}
+	it := v.Iter()
+	return it.Next() && it.Value().Kind() == jsontape.String
+}
+
 // findRows takes the array of objects that holds most bytes, at most three
 // members deep.
 func (s *study) findRows(payloads []jsontape.Value) {
 	type array struct {
 		names             []string
 		bytes, rows, most int
+		in                int // payloads that have it, also empty
 	}
 	by := map[string]*array{}
 	var walk func(v jsontape.Value, names []string)
@@ -162,7 +177,7 @@ func (s *study) findRows(payloads []jsontape.Value) {
 					objects++
 				}
 			}
-			if n == 0 || objects < n {
+			if objects < n {
 				return
 			}
 			key := path(names)
@@ -171,6 +186,7 @@ func (s *study) findRows(payloads []jsontape.Value) {
 				a = &array{names: slices.Clone(names)}
 				by[key] = a
 			}
+			a.in++
 			a.bytes += len(v.Raw())
 			a.rows += n
 			a.most = max(a.most, n)
@@ -193,6 +209,14 @@ func (s *study) findRows(payloads []jsontape.Value) {
 		}
 	}
 	if best == nil || best.rows < 2 {
+		return
+	}
+	if best.in*2 < len(s.in.Results) {
+		has := "have"
+		if best.in == 1 {
+			has = "has"
+		}
+		s.rare = fmt.Sprintf("%d of %s %s rows (%s)", best.in, count(len(s.in.Results), "result"), has, or(path(best.names), "the payload itself"))
 		return
 	}
 	s.names, s.base, s.rows, s.most = best.names, path(best.names), best.rows, best.most
@@ -222,6 +246,7 @@ func (s *study) row(v jsontape.Value, names []string, by map[string]*column, see
 		if member.Kind() != jsontape.Null {
 			c.in++
 		}
+		c.nested = c.nested || member.Kind() == jsontape.Array && member.Len() > 0 && member.Index(0).Kind() == jsontape.Object
 		if len(c.values) < maxDistinct {
 			c.values[maphash.Bytes(seed, member.AppendCompact(nil))] = true
 		}
@@ -277,18 +302,23 @@ func (s *study) beside(payloads []jsontape.Value) {
 func (s *study) judge() {
 	links := 0
 	for _, c := range s.columns {
-		c.needed = s.in.Needed[s.fieldOf(c)]
+		c.needed = s.neededOf(c)
 		name := strings.ToLower(c.names[len(c.names)-1])
 		link := name == "url" || name == "uri" || name == "href" || strings.HasSuffix(name, "_url") || strings.HasSuffix(name, "url")
 		switch average := c.bytes / max(1, s.rows); {
 		case c.needed > 0:
-			c.verdict = fmt.Sprintf("kept: used by later calls, %d times", c.needed)
+			c.verdict = "kept: used by later calls, " + times(c.needed)
 		case c.in == 0:
 			c.drop, c.verdict = true, "dropped: always null"
 		case len(c.values) == 1 && s.rows > 2 && c.in == s.rows:
-			c.drop, c.verdict = true, "dropped: the same in every row"
+			// A filter of the query may be what made it so.
+			if c.drop, c.verdict = c.bytes*100 >= 2*s.rowBytes, "dropped: the same in every row"; !c.drop {
+				c.verdict = "kept: the same in every row, and small"
+			}
 		case average > 400 || c.longest > 4000:
-			c.drop, c.verdict = true, "dropped: large"
+			if c.drop, c.verdict = true, "dropped: large"; c.nested {
+				c.verdict = "dropped: large; it has rows of its own"
+			}
 		case link && len(c.names) > 1, link && name != "html_url" && (name != "url" || s.has("html_url")):
 			c.drop, c.verdict = true, "dropped: one of many links"
 		case strings.HasSuffix(name, "node_id") || name == "etag" || name == "gravatar_id":
@@ -300,6 +330,20 @@ func (s *study) judge() {
 		}
 		if link && !c.drop {
 			links++
+		}
+	}
+	dropped := 0
+	for _, c := range s.columns {
+		if c.drop {
+			dropped += c.bytes
+		}
+	}
+	if dropped*10 < s.rowBytes {
+		// Not worth a projection, which leaves out whatever stands beside the rows.
+		for _, c := range s.columns {
+			if c.drop {
+				c.drop, c.verdict = false, "kept: all that would be dropped is less than a tenth"
+			}
 		}
 	}
 	if !slices.ContainsFunc(s.columns, func(c *column) bool { return !c.drop }) {
@@ -317,6 +361,22 @@ func (s *study) has(name string) bool {
 // fieldOf is a column as replay names fields.
 func (s *study) fieldOf(c *column) string {
 	return strings.Join(s.names, ".") + "[*]." + strings.Join(c.names, ".")
+}
+
+// neededOf is how often recorded sessions used what is in a column.
+func (s *study) neededOf(c *column) (n int) {
+	field := s.fieldOf(c)
+	for name, times := range s.in.Needed {
+		if rest, ok := strings.CutPrefix(name, field); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			n += times
+		}
+	}
+	return n
+}
+
+// mixed reports whether the rows are of several kinds: no member is in most.
+func (s *study) mixed() bool {
+	return s.rows > 0 && !slices.ContainsFunc(s.columns, func(c *column) bool { return c.in*10 >= s.rows*6 })
 }
 
 // binary says what there is of binary content.

@@ -17,7 +17,7 @@ import (
 func TestK63_SessionsOfARealProcess(t *testing.T) {
 	need(t)
 	const sessions, streams = 5000, 1000
-	for _, c := range []struct{ name, env string }{{"GOGC=5", "GOGC=5"}, {"by default", "GOGC=100"}} {
+	for _, c := range []struct{ name, env string }{{"GOGC=20", "GOGC=20"}, {"by default", "GOGC=100"}} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			s := serve(t, dir, fmt.Sprintf("servers:\n  s0: {command: %q, env: {%s: answerer, PEERTEST_NAME: s0, PEERTEST_DIR: %q, GOGC: \"100\"}}\n",

@@ -14,7 +14,10 @@ import (
 
 // misfit is a server with every habit of stdio servers that was met: it says what
 // no client expects, in each form that JSON allows, and ends when it likes.
+// Where PEERTEST_MILD is set it writes no unknown members beside result: the
+// TypeScript clients refuse whole messages for them.
 type misfit struct {
+	mild    bool
 	mu      sync.Mutex
 	out     *bufio.Writer
 	roots   bool     // the client declared them
@@ -31,7 +34,7 @@ type misfitCall struct {
 }
 
 func newMisfit(out io.Writer) *misfit {
-	return &misfit{out: bufio.NewWriterSize(out, 1<<20), waiting: map[string]misfitCall{}}
+	return &misfit{mild: os.Getenv("PEERTEST_MILD") != "", out: bufio.NewWriterSize(out, 1<<20), waiting: map[string]misfitCall{}}
 }
 
 // say writes lines that come in one piece.
@@ -90,8 +93,12 @@ func (o *misfit) play(in io.Reader) {
 }
 
 // ok is a response with members that nobody knows, and its id last.
-func ok(id json.RawMessage, result string) string {
-	return `{"x-trace":{"n":1.0},"result":` + result + `,"jsonrpc":"2.0","id":` + string(id) + `}`
+func (o *misfit) ok(id json.RawMessage, result string) string {
+	trace := `"x-trace":{"n":1.0},`
+	if o.mild {
+		trace = ""
+	}
+	return `{` + trace + `"result":` + result + `,"jsonrpc":"2.0","id":` + string(id) + `}`
 }
 
 func (o *misfit) request(m message) {
@@ -100,11 +107,11 @@ func (o *misfit) request(m message) {
 		o.mu.Lock()
 		o.roots = bytes.Contains(m.Params, []byte(`"roots":`))
 		o.mu.Unlock()
-		o.say(`{"jsonrpc":"2.0","id":null,"error":{"code":-32000.0,"message":"too early"}}`, ok(m.ID, misfitHello), "ready!")
+		o.say(`{"jsonrpc":"2.0","id":null,"error":{"code":-32000.0,"message":"too early"}}`, o.ok(m.ID, misfitHello), "ready!")
 	case "ping":
-		o.say(ok(m.ID, "{}"))
+		o.say(o.ok(m.ID, "{}"))
 	case "tools/list":
-		o.say(ok(m.ID, `{"tools":[`+strings.Join(o.tools(), ",")+`],"x-count":1.0}`))
+		o.say(o.ok(m.ID, `{"tools":[`+strings.Join(o.tools(), ",")+`],"x-count":1.0}`))
 	case "tools/call":
 		var p struct {
 			Name      string
@@ -121,7 +128,7 @@ func (o *misfit) request(m message) {
 }
 
 // misfitTools are listed whatever the client can.
-var misfitTools = []string{"read_text_file", "twice", "blocks", "fails", "null_id", "frame", "heard", "leave", "change", "meta_null"}
+var misfitTools = []string{"read_text_file", "twice", "blocks", "fails", "null_id", "frame", "bulk", "heard", "leave", "change", "meta_null"}
 
 func (o *misfit) tools() (all []string) {
 	o.mu.Lock()
@@ -153,15 +160,17 @@ func (o *misfit) call(id json.RawMessage, tool string, size int, token json.RawM
 		o.say(`{"error":{"message":"it does not work","code":-32000.0,"data":{"n":9007199254740993,"n":1.0}},"id":` + string(id) + `,"jsonrpc":"2.0"}`)
 	case "null_id":
 		o.say(misfitSays...)
-		o.say(ok(id, `{"content":[{"type":"text","text":"after errors of nobody"}]}`))
+		o.say(o.ok(id, `{"content":[{"type":"text","text":"after errors of nobody"}]}`))
 	case "frame":
 		head, end := `{"jsonrpc":"2.0","id":`+string(id)+`,"result":{"content":[{"type":"text","text":"`, `"}]}}`
 		o.say(head + strings.Repeat("x", max(0, size-len(head)-len(end))) + end)
+	case "bulk":
+		o.say(o.ok(id, `{"content":[{"type":"text","text":"`+strings.Repeat("x", size)+`"}]}`))
 	case "heard":
 		o.mu.Lock()
 		text, _ := json.Marshal(strings.Join(o.heard, "\n"))
 		o.mu.Unlock()
-		o.say(ok(id, `{"content":[{"type":"text","text":`+string(text)+`}]}`))
+		o.say(o.ok(id, `{"content":[{"type":"text","text":`+string(text)+`}]}`))
 	case "leave":
 		// What it started stays, in a session of its own and with its pipes.
 		left := exec.Command("sleep", "1000")
@@ -180,7 +189,7 @@ func (o *misfit) call(id json.RawMessage, tool string, size int, token json.RawM
 		o.mu.Lock()
 		o.more = !o.more
 		o.mu.Unlock()
-		o.say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"x":1.0}}`, ok(id, `{"content":[{"type":"text","text":"changed"}]}`))
+		o.say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"x":1.0}}`, o.ok(id, `{"content":[{"type":"text","text":"changed"}]}`))
 	case "ask":
 		o.ask(id)
 	default:
@@ -188,7 +197,7 @@ func (o *misfit) call(id json.RawMessage, tool string, size int, token json.RawM
 		if !known {
 			result = `{"content":[{"type":"text","text":"no such tool"}],"isError":true}`
 		}
-		o.say(ok(id, result))
+		o.say(o.ok(id, result))
 	}
 }
 
@@ -236,6 +245,6 @@ func (o *misfit) answered(m message) {
 	o.mu.Unlock()
 	if done.id != nil {
 		text, _ := json.Marshal(strings.Join(done.got, "\n"))
-		o.say(ok(done.id, `{"content":[{"type":"text","text":`+string(text)+`}]}`))
+		o.say(o.ok(done.id, `{"content":[{"type":"text","text":`+string(text)+`}]}`))
 	}
 }

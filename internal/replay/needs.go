@@ -73,12 +73,11 @@ func (a *analysis) needs() (all []need) {
 	return all
 }
 
-// sources are the results that held an atom and were there by then. The end of a
-// call is noted a little after its answer is out, so that a quick caller's next
-// call begins before it; calls that were made together begin together.
+// sources are the results that held an atom and were there by then: what was
+// answered before, which calls that were made together were not.
 func (a *analysis) sources(id int, at int64) (all []int) {
 	for i, r := range a.results {
-		if (r.e.At+r.e.Done)/2 <= at && r.had[id] != nil {
+		if r.e.Done <= at && r.had[id] != nil {
 			all = append(all, i)
 		}
 	}

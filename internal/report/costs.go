@@ -118,9 +118,8 @@ func (e *event) ours() bool {
 }
 
 // events takes what costs something out of a session, and counts its turns, also
-// without those of expands alone. A call that began in the first half of the time
-// that a turn's calls took is of that turn: a model asks for several at once. (Not
-// until its end, which is noted a little after the answer is out.)
+// without those of expands alone. A call that began before another was answered
+// is of its turn: a model asks for several at once.
 func (c *SessionCosts) events(s *record.Session, counter tokens.Counter) (all []event, bare int) {
 	order := make([]*record.Event, 0, len(s.Events))
 	for i := range s.Events {
@@ -128,7 +127,7 @@ func (c *SessionCosts) events(s *record.Session, counter tokens.Counter) (all []
 	}
 	slices.SortStableFunc(order, func(a, b *record.Event) int { return cmp.Compare(a.At, b.At) })
 	lists := map[string]bool{}
-	began, until := int64(-1), int64(-1)
+	until := int64(-1)
 	counted := 0                // the last turn that is one without Spillway, too
 	failing := map[string]int{} // tool: the turn in which it failed last
 	for _, r := range order {
@@ -153,9 +152,8 @@ func (c *SessionCosts) events(s *record.Session, counter tokens.Counter) (all []
 			all = append(all, e)
 			continue
 		}
-		if r.At >= (began+until)/2 {
+		if r.At >= until {
 			c.Turns++
-			began, until = r.At, r.At
 		}
 		until = max(until, r.Done)
 		if e.turn = c.Turns; !e.ours() && counted < e.turn {

@@ -321,6 +321,10 @@ func (r *gatewayReport) write(w io.Writer) error {
 		if row.Tool != last {
 			last, kind = row.Tool, kinds[row.Tool]
 		}
+		if row.Read == 0 {
+			fmt.Fprintf(&b, "%-18s %-16s %12s\n", kind, row.Way, "no answer")
+			continue
+		}
 		fmt.Fprintf(&b, "%-18s %-16s %12s %8.2f %8.2f %12s %10s %10s\n", kind, row.Way, grouped(row.Bytes), row.Read, row.Used,
 			grouped(int(row.Micro)), microseconds(row.CPU), grouped(row.Failed))
 	}

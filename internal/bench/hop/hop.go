@@ -31,7 +31,7 @@ type Plan struct {
 	Stretch time.Duration // that the callers call for, in each round
 }
 
-// perRound is how many calls of one way one round has, by tool.
+// perRound is how many calls of one way one round has at most, by tool.
 var perRound = map[string]int{Small: 60, Medium: 12, Large: 4}
 
 // Row is one way, with answers of one size. Its JSON fields are promised in
@@ -45,7 +45,7 @@ type Row struct {
 	Micro float64 `json:"microseconds"`
 	CPU   float64 `json:"cpu_microseconds"` // of the process between, for a call; 0 where it is not known
 
-	Failed int `json:"failed"` // answers that broke off
+	Failed int `json:"failed"` // calls without an answer; where all were, the figures are 0
 }
 
 // Load is one way under many callers at once, with small answers.
@@ -98,20 +98,45 @@ func Measure(ways []Way, plan Plan, said func(string)) (*Report, error) {
 
 // series is what the rounds of one way gave.
 type series struct {
+	n                      int // calls a round
 	read, used, micro, cpu []float64
 	bytes, failed          int
+	out                    bool // it does not answer this tool
 }
+
+// slowRound is how long the calls of one way may take in one round: a slow way
+// has fewer.
+const slowRound = 2 * time.Second
 
 func measureCalls(callers []*caller, tool string, rounds int) ([]Row, error) {
 	all := make([]series, len(callers))
+	for i, c := range callers {
+		s := &all[i]
+		began := time.Now()
+		if _, _, _, err := c.calls(tool, 1); err != nil && i == 0 {
+			return nil, fmt.Errorf("%s: %s: %w", c.way.Name, tool, err)
+		} else if err != nil {
+			s.failed, s.out = 1, true
+			continue
+		}
+		s.n = max(1, min(perRound[tool], int(slowRound/(time.Since(began)+1))))
+		s.bytes = c.size
+	}
 	for round := range rounds + 1 {
 		var directRead, directUsed float64
 		for i := range callers {
 			c, s := callers[i], &all[i]
+			if s.out {
+				continue
+			}
 			before := cpuTime(c.way.PID)
-			read, used, failed, err := c.calls(tool, perRound[tool])
-			if err != nil {
+			read, used, failed, err := c.calls(tool, s.n)
+			if err != nil && i == 0 {
 				return nil, fmt.Errorf("%s: %s: %w", c.way.Name, tool, err)
+			}
+			s.failed += failed
+			if err != nil {
+				continue
 			}
 			spent := cpuTime(c.way.PID) - before
 			if i == 0 {
@@ -120,16 +145,18 @@ func measureCalls(callers []*caller, tool string, rounds int) ([]Row, error) {
 			if round == 0 {
 				continue // what is made once is made in it
 			}
-			s.bytes, s.failed = c.size, s.failed+failed
 			s.read = append(s.read, read/directRead)
 			s.used = append(s.used, used/directUsed)
 			s.micro = append(s.micro, read*1e6)
-			s.cpu = append(s.cpu, spent.Seconds()*1e6/float64(perRound[tool]))
+			s.cpu = append(s.cpu, spent.Seconds()*1e6/float64(s.n))
 		}
 	}
 	rows := make([]Row, len(callers))
 	for i, s := range all {
-		rows[i] = Row{Way: callers[i].way.Name, Tool: tool, Bytes: s.bytes, Read: median(s.read), Used: median(s.used), Micro: median(s.micro), CPU: mean(s.cpu), Failed: s.failed}
+		rows[i] = Row{Way: callers[i].way.Name, Tool: tool, Bytes: s.bytes, Failed: s.failed}
+		if len(s.read) > 0 {
+			rows[i].Read, rows[i].Used, rows[i].Micro, rows[i].CPU = median(s.read), median(s.used), median(s.micro), mean(s.cpu)
+		}
 	}
 	return rows, nil
 }

@@ -63,6 +63,35 @@ func TestMeasureRefusesAWayThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// What breaks one kind of answer is no reason to measure nothing.
+func TestMeasureGoesOnWithoutWhatOneWayCannot(t *testing.T) {
+	defer func(was map[string]int) { perRound = was }(perRound)
+	perRound = map[string]int{Small: 1, Medium: 1, Large: 1}
+	upstream := Upstream()
+	lame := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := httptest.NewRecorder()
+		upstream.ServeHTTP(rec, r)
+		if rec.Body.Len() > 1_000_000 {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		for name, values := range rec.Header() {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(rec.Code)
+		_, _ = w.Write(rec.Body.Bytes())
+	})
+	report, err := Measure([]Way{{Name: "direct", URL: start(t, upstream)}, {Name: "lame", URL: start(t, lame)}}, Plan{Rounds: 1}, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range report.Rows {
+		if broken := i == 5; broken != (row.Read == 0) || broken != (row.Failed > 0) {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
 // Gateways show tools under names of their own.
 func TestDialFindsToolsUnderLongerNames(t *testing.T) {
 	upstream := Upstream()

@@ -36,7 +36,7 @@ func BenchmarkBesideReverseProxy(b *testing.B) {
 	for _, size := range []struct {
 		name string
 		hits int
-	}{{"1.5kB", 0}, {"217kB", 18}, {"2.05MB", 170}} {
+	}{{"1.5kB", 0}, {"211kB", 20}, {"2.05MB", 194}} {
 		for _, decode := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/decoded=%v", size.name, decode), func(b *testing.B) { benchBeside(b, size.hits, decode) })
 		}

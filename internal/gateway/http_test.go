@@ -80,6 +80,7 @@ type caller struct {
 	s       *site
 	name    string
 	session string
+	lastID  string // of the events that came
 	header  http.Header
 }
 
@@ -120,6 +121,9 @@ func (c *caller) post(body string) (string, error) {
 	for line := range bytes.Lines(b) {
 		if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok && len(bytes.TrimSpace(data)) > 0 {
 			last = string(bytes.TrimSpace(data))
+		}
+		if id, ok := bytes.CutPrefix(line, []byte("id: ")); ok {
+			c.lastID = string(bytes.TrimSpace(id))
 		}
 	}
 	return last, nil

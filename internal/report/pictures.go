@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -111,26 +113,55 @@ func (p *page) Tools() (all []bar) {
 	return all
 }
 
-// Survival draws the evidence of each rule that had any.
-func (p *page) Survival() (all []bar) {
-	if p.Replay == nil {
+// survival is the evidence of rules.
+type survival struct {
+	Bars  []bar // of rules that do not show all of theirs, the least first
+	Whole int   // rules that do
+}
+
+// Survival draws the evidence that rules do not show; nil where there was none.
+func (p *page) Survival() *survival {
+	if p.Replay == nil || p.Replay.Rules.Evidence.Needed == 0 {
 		return nil
 	}
+	s := &survival{}
+	least := map[string]float64{}
 	for _, r := range p.Replay.Rules.PerRule {
 		e := r.Evidence
 		if e.Needed == 0 {
+			continue
+		}
+		if e.Shown == e.Needed {
+			s.Whole++
 			continue
 		}
 		name := r.Rule
 		if r.When != "" {
 			name += " when " + r.When
 		}
-		all = append(all, bar{
+		least[clean(name)] = *e.Survival
+		s.Bars = append(s.Bars, bar{
 			Name: clean(name), Value: share(e.Survival).Show, Bad: e.Lost > 0,
 			Parts: parts(int64(e.Needed), []string{"k3", "k2", "k5"}, int64(e.Shown), int64(e.Expandable), int64(e.Lost)),
 		})
 	}
-	return all
+	slices.SortStableFunc(s.Bars, func(a, b bar) int { return cmp.Compare(least[a.Name], least[b.Name]) })
+	return s
+}
+
+// Says is the sentence about the rules that have no bar.
+func (s *survival) Says() string {
+	switch {
+	case s.Whole == 0:
+		return ""
+	case len(s.Bars) == 0 && s.Whole == 1:
+		return "The one rule that had any shows all of it."
+	case len(s.Bars) == 0:
+		return fmt.Sprintf("All %d rules that had any show all of it.", s.Whole)
+	case s.Whole == 1:
+		return "One other rule that had any shows all of it."
+	}
+	return fmt.Sprintf("%d other rules that had any show all of it.", s.Whole)
 }
 
 var costClasses = []string{"k1", "k2", "k3", "k4", "k5"}

@@ -261,7 +261,9 @@ func (r *Report) missedTable() Table {
 		if m.Row == 0 {
 			row.Show = "–"
 		}
-		t.Rows = append(t.Rows, []Cell{word(m.Session), word(m.Rule), word(m.Server + "." + m.Tool), number(int64(m.Call)), word(m.Field), row, word(by), back})
+		session := word(m.Session)
+		session.Show = clean(sessionName(m.Session))
+		t.Rows = append(t.Rows, []Cell{session, word(m.Rule), word(m.Server + "." + m.Tool), number(int64(m.Call)), word(m.Field), row, word(by), back})
 	}
 	return t
 }
@@ -329,6 +331,8 @@ func (r *Report) curveTable() Table {
 	return t
 }
 
-func (s *SessionCosts) name() string {
-	return strings.TrimSuffix(strings.TrimSuffix(s.File, ".zst"), ".jsonl")
+func (s *SessionCosts) name() string { return sessionName(s.File) }
+
+func sessionName(file string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(file, ".zst"), ".jsonl")
 }

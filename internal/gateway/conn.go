@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -79,9 +80,10 @@ type inflight struct {
 
 // wait is a request of our own.
 type wait struct {
-	p   *peer
-	got chan []byte // one; nil says that there will be no answer
-	err error
+	p      *peer
+	method string
+	got    chan []byte // one; nil says that there will be no answer
+	err    error
 }
 
 // question is a request of an upstream to the client.
@@ -356,7 +358,7 @@ func (c *conn) failed(p *peer, o outbound, err error) {
 }
 
 // lostPeer fails everything that waits for p.
-func (c *conn) lostPeer(p *peer, why string) {
+func (c *conn) lostPeer(p *peer, err error) {
 	c.mu.Lock()
 	var all []*inflight
 	for _, f := range c.pending {
@@ -366,18 +368,18 @@ func (c *conn) lostPeer(p *peer, why string) {
 		}
 		f.mu.Unlock()
 	}
-	var keys []wire.IDKey
+	ours := make(map[wire.IDKey]string) // to their method
 	for key, w := range c.waits {
 		if w.p == p {
-			keys = append(keys, key)
+			ours[key] = w.method
 		}
 	}
 	c.mu.Unlock()
-	for _, key := range keys {
-		c.waited(key, nil, fmt.Errorf("%s", why))
+	for key, method := range ours {
+		c.waited(key, nil, errors.New(howEnded(err, p.src.cfg.Name, whenOf(method))))
 	}
 	for _, f := range all {
-		c.fail(p, f, f.id, CodeUpstreamGone, why)
+		c.fail(p, f, f.id, CodeUpstreamGone, howEnded(err, p.src.cfg.Name, whenOf(f.method)))
 	}
 }
 
@@ -415,7 +417,7 @@ func (c *conn) ask(ctx context.Context, p *peer, l line, method string, params [
 	msg := request(string(id), method, params)
 	m, _ := wire.Scan(msg)
 	key := wire.KeyOf(id)
-	w := &wait{p: p, got: make(chan []byte, 1)}
+	w := &wait{p: p, method: method, got: make(chan []byte, 1)}
 	c.mu.Lock()
 	if c.waits == nil {
 		c.waits = make(map[wire.IDKey]*wait)

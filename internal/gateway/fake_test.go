@@ -205,7 +205,7 @@ func (p *fakeProcess) request(msg []byte, m wire.Message) {
 
 // hung waits for a request that is not answered, and returns its id.
 func (p *fakeProcess) hung(method string) []byte {
-	for range 1000 {
+	for range 10_000 { // a machine may be busy
 		p.f.mu.Lock()
 		for i, id := range p.hungs {
 			if p.hungMethod[i] == method {

@@ -222,17 +222,33 @@ func (p *peer) discover(ctx context.Context) (line, *profile, error) {
 	return p.dialHTTP(), prof, nil
 }
 
-// inFlight says why a call has no answer.
-func inFlight(err error) string {
+// What a server that ended owed an answer to.
+const (
+	inACall     = "while the call was in flight"
+	beforeHello = "before it answered the handshake"
+)
+
+func whenOf(method string) string {
+	if method == "initialize" || method == "server/discover" {
+		return beforeHello
+	}
+	return inACall
+}
+
+// howEnded says why there is no answer, and when that was.
+func howEnded(err error, server, when string) string {
 	var exit *upstream.ExitError
-	if !errors.As(err, &exit) {
-		return err.Error() + " while the call was in flight"
+	switch {
+	case errors.As(err, &exit):
+		why := exit.How() + " " + when
+		if words := exit.LastWords; words != "" {
+			why += "; its last words: " + strings.ToValidUTF8(words[max(0, len(words)-1000):], "")
+		}
+		return why
+	case when == beforeHello:
+		return "server " + server + " closed its output " + when
 	}
-	why := exit.How() + " while the call was in flight"
-	if words := exit.LastWords; words != "" {
-		why += "; its last words: " + strings.ToValidUTF8(words[max(0, len(words)-1000):], "")
-	}
-	return why
+	return err.Error() + " " + when
 }
 
 // lost notes that a child ended, and answers what it did not.
@@ -246,7 +262,7 @@ func (p *peer) lost(l line, err error, ran time.Duration) {
 	if mine && !closed {
 		p.src.failed(err, ran)
 	}
-	p.c.lostPeer(p, inFlight(err))
+	p.c.lostPeer(p, err)
 }
 
 // unreachable notes an error of the network, after which an upstream is left

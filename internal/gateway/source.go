@@ -172,7 +172,11 @@ func (e *otherEra) Error() string {
 // downFor says that a server is down and why; what names the server already
 // does not name it twice.
 func downFor(server string, err error) error {
-	return &isDown{"server " + server + " is down: " + strings.TrimPrefix(err.Error(), "server "+server+": "), err}
+	why := err.Error()
+	if rest, named := strings.CutPrefix(why, "server "+server); named && len(rest) > 1 && (rest[0] == ':' || rest[0] == ' ') {
+		why = strings.TrimPrefix(strings.TrimPrefix(rest, ":"), " ")
+	}
+	return &isDown{"server " + server + " is down: " + why, err}
 }
 
 type isDown struct {

@@ -122,19 +122,26 @@ func (t *trunk) once() error {
 		p.read(t.src.g.opt.MaxFrame, t.src.skipped, func(msg []byte, m wire.Message) { t.receive(p, msg, m, hello) })
 	})
 	err = t.greet(p, hello)
-	if err == nil {
+	switch {
+	case err == nil:
 		<-p.done
-	} else {
+	case err != errNoHello: // which ends by itself, and tells why
 		child.Stop()
 	}
 	ended := p.end()
 	tasks.Wait()
-	if err == nil {
+	switch err {
+	case nil:
 		err = ended
+	case errNoHello:
+		err = errors.New(howEnded(ended, t.src.cfg.Name, beforeHello))
 	}
 	t.lost(err)
 	return err
 }
+
+// errNoHello says that the child's output ended before the handshake.
+var errNoHello = errors.New("the output ended before the handshake was answered")
 
 var trunkInit = []byte(`"` + ownPrefix + `hello"`)
 
@@ -152,7 +159,7 @@ func (t *trunk) greet(p *pipe, hello chan []byte) error {
 	select {
 	case msg = <-hello:
 	case <-p.done:
-		return fmt.Errorf("server %s ended before it answered the handshake", name)
+		return errNoHello
 	case <-timer.C:
 		return fmt.Errorf("server %s did not answer the handshake within %v", name, t.src.g.opt.StartTime)
 	}

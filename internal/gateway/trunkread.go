@@ -112,6 +112,6 @@ func (t *trunk) lost(err error) {
 	t.pending = make(map[wire.IDKey]trunkCall)
 	t.mu.Unlock()
 	for _, c := range all {
-		c.p.c.fail(c.p, c.f, c.id, CodeUpstreamGone, inFlight(err))
+		c.p.c.fail(c.p, c.f, c.id, CodeUpstreamGone, howEnded(err, t.src.cfg.Name, inACall))
 	}
 }

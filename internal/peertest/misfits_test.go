@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -49,15 +51,91 @@ func (c *overHTTP) ask(t *testing.T, id int, method, params string) message {
 	return m
 }
 
-type overStdio struct{ *session }
+// overStdio answers what it is asked meanwhile: roots, and that it knows nothing
+// else.
+type overStdio struct {
+	*session
+	told map[string]int // notifications, by method
+}
 
-func (c *overStdio) ask(t *testing.T, id int, method, params string) (m message) {
+const rootsAnswer = `{ "roots" : [{"uri":"file:///r\u00f6\/t","x":1.0}] }`
+
+func (c *overStdio) ask(t *testing.T, id int, method, params string) message {
 	t.Helper()
 	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params) + "\n")
-	if err := json.Unmarshal([]byte(c.answer(fmt.Sprint(id))), &m); err != nil {
+	for {
+		line, ok := c.next()
+		var m message
+		switch err := json.Unmarshal([]byte(line), &m); {
+		case !ok:
+			t.Fatalf("the output ended\n%s", c.errs)
+		case err != nil:
+			t.Fatalf("K64: a line that is not JSON-RPC: %.200q", line)
+		case m.Method == "roots/list":
+			c.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + rootsAnswer + "}\n")
+		case m.Method != "" && m.ID != nil:
+			c.send(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"error":{"code":-32601,"message":"no"}}` + "\n")
+		case m.Method != "":
+			c.told[m.Method]++
+		case string(m.ID) == fmt.Sprint(id):
+			return m
+		default:
+			t.Fatalf("an answer that nobody waits for: %.300s", line)
+		}
+	}
+}
+
+// The same behind run, where every server is the one client's own and may ask it.
+func TestMisfitsBehindRun_K22_K24_K60_K61_K62_K64(t *testing.T) {
+	need(t)
+	dir := t.TempDir()
+	configuration, web := misfitSite(t, dir)
+	file := filepath.Join(dir, "spillway.yaml")
+	if err := os.WriteFile(file, []byte(configuration), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return m
+	c := &overStdio{start(t, dir, spillway(t), "run", "-c", file), map[string]int{}}
+	c.ask(t, 1000, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{"roots":{"listChanged":true}},"clientInfo":{"name":"raw","version":"1"}}`)
+	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")
+	t.Run("lists", func(t *testing.T) { misfitLists(t, c) })
+	t.Run("questions", func(t *testing.T) { misfitAsks(t, c) })
+	for _, name := range []string{"odd", "own"} {
+		t.Run(name, func(t *testing.T) { misfitCalls(t, c, name) })
+	}
+	t.Run("web", func(t *testing.T) { misfitForms(t, c, web) })
+	m := c.ask(t, 2000, "tools/call", `{"name":"echo","arguments":{"say":"still here"}}`)
+	if text, _ := m.text(); text != sealed("calm", "still here") {
+		t.Errorf("the server that behaves says %s%s", m.Result, m.Error)
+	}
+}
+
+// misfitAsks has servers ask the client, outside of calls and in them, under ids
+// that both of them use.
+func misfitAsks(t *testing.T, c *overStdio) {
+	for i, server := range []string{"odd", "own"} {
+		var heard string
+		await(t, server+" is answered what it asked at its start", func() bool {
+			heard, _ = c.ask(t, 1100+i, "tools/call", `{"name":"`+server+`_heard","arguments":{}}`).text()
+			return strings.Count(heard, "\n") >= len(misfitQuestions)-1
+		})
+		for _, want := range []string{`0 ` + rootsAnswer, `9007199254740993 error`, `"a \"quoted\" \u00e9 id" {}`} {
+			if !strings.Contains(heard, want) {
+				t.Errorf("%s heard %s, which lacks %s", server, heard, want)
+			}
+		}
+		got, _ := c.ask(t, 1200+i, "tools/call", `{"name":"`+server+`_ask","arguments":{}}`).text()
+		for _, want := range []string{`0 ` + rootsAnswer, `9007199254740993 error`, `"0" {}`} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s asked in a call and heard %s, which lacks %s", server, got, want)
+			}
+		}
+	}
+	before := c.told["notifications/tools/list_changed"]
+	c.ask(t, 1300, "tools/call", `{"name":"odd_change","arguments":{}}`)
+	list := c.ask(t, 1301, "tools/list", "{}")
+	if n := c.told["notifications/tools/list_changed"] - before; n != 1 || !strings.Contains(string(list.Result), `"name":"more"`) {
+		t.Errorf("K45: told %d times that the list changed; it is %s", n, list.Result)
+	}
 }
 
 // Servers with every habit of protocol.md section 3 behind one endpoint over
@@ -94,7 +172,7 @@ func TestMisfitsBehindServe_K22_K24_K60_K61_K62_K64(t *testing.T) {
 		}
 		want := map[string]string{"calm": "up", "odd": "up", "own": "on demand", "web": "on demand", "broken": "down"}
 		for _, one := range ready.Servers {
-			if one.State != want[one.Server] || one.State == "down" && !strings.Contains(one.Why, "ended before it answered the handshake") {
+			if one.State != want[one.Server] || one.State == "down" && !strings.Contains(one.Why, "exited with status 1 before it answered the handshake; its last words: broken has no licence") {
 				t.Errorf("readyz says of %s %q: %s", one.Server, one.State, one.Why)
 			}
 			delete(want, one.Server)
@@ -180,7 +258,7 @@ func misfitLists(t *testing.T, c asker) {
 		t.Errorf("the order is not that of the configuration: %v", order)
 	}
 	missing := list.Meta["io.github.spillway-mcp/missing"]
-	if len(missing) != 1 || missing[0].Server != "broken" || !strings.Contains(missing[0].Why, "ended before it answered the handshake") {
+	if len(missing) != 1 || missing[0].Server != "broken" || !strings.Contains(missing[0].Why, "exited with status 1 before it answered the handshake; its last words: broken has no licence") {
 		t.Errorf("missing: %+v", missing)
 	}
 	if !strings.Contains(string(first.Result), `{"x-order":1.0,"name":"odd_twice","inputSchema":{"type":"object","x-y":null}`) {

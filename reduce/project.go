@@ -153,23 +153,70 @@ func (p *projection) checkFields(r *Reducer, payload jsontape.Value) fault {
 	}
 	p.missing = absent
 	used := make(map[string]bool)
-	plain := true
+	known := true
 	for _, f := range r.shape.Fields {
 		p.fields = append(p.fields, f.Name)
-		plain = plain && len(f.Path) > 0
-		if len(f.Path) > 0 {
-			used[f.Path[0]] = true
+		known = known && f.Members != nil
+		for _, name := range f.Members {
+			used[name] = true
 		}
 		if f.Rows != nil {
 			p.missing = append(p.missing, absentPaths(*f.Rows, payload)...)
 		}
 	}
-	if plain {
+	if known {
 		p.dropped = droppedNames(rows, used, func(key jsontape.Value) bool {
 			return !r.shape.Projected && r.always.find(key) != nil && !p.top.Get(key.Str()).Exists()
 		})
 	}
+	p.dropped = append(p.dropped, droppedBelow(r.shape.Fields, payload)...)
 	return ""
+}
+
+// droppedBelow lists what rows under members of the result lose, as
+// entities[*].observations. Members that show the same rows add up.
+func droppedBelow(fields []jmespath.Field, payload jsontape.Value) []string {
+	var names []string
+	done := make(map[string]bool)
+	for _, f := range fields {
+		if f.Rows == nil || f.Rows.Base == nil || done[f.Rows.Base.String()] {
+			continue
+		}
+		base := f.Rows.Base.String()
+		done[base] = true
+		rows := evalTape(f.Rows.Base, payload)
+		used, known := usedBelow(fields, base)
+		if !known || rows.Kind() != jsontape.Array {
+			continue
+		}
+		for _, name := range droppedNames(rows.Elements(nil), used, func(jsontape.Value) bool { return false }) {
+			names = append(names, base+"[*]."+name)
+		}
+	}
+	return names
+}
+
+// usedBelow returns the members of the rows at base that are shown somewhere;
+// known is false where that cannot be told, or whole rows are.
+func usedBelow(fields []jmespath.Field, base string) (used map[string]bool, known bool) {
+	used = make(map[string]bool)
+	for _, f := range fields {
+		if f.Rows == nil || f.Rows.Base == nil || f.Rows.Base.String() != base {
+			continue
+		}
+		for _, g := range f.Rows.Fields {
+			if g.Members == nil {
+				return nil, false
+			}
+			for _, name := range g.Members {
+				used[name] = true
+			}
+		}
+		if len(f.Rows.Fields) == 0 {
+			return nil, false
+		}
+	}
+	return used, true
 }
 
 // absentPaths lists the selected paths that no row has, not even as null.

@@ -37,6 +37,9 @@ type Field struct {
 	// Rows is the shape of a member of an unprojected result that is itself
 	// projected, as rows in {n: total, rows: items[*].{path: path}}; else nil.
 	Rows *Shape
+	// Members are the names, of what Path counts from, that the member's value
+	// is taken or computed from; nil where that cannot be told.
+	Members []string
 
 	path []string // from an element of Over, or from the payload
 }
@@ -55,7 +58,7 @@ func (e *Expr) shape(s shape) Shape {
 	for _, f := range s.fields {
 		field := Field{Name: f.name, path: f.path}
 		if !s.projected || s.whole {
-			field.Path = f.path
+			field.Path, field.Members = f.path, f.members
 		}
 		if f.inner != nil && f.inner.projected {
 			inner := e.shape(*f.inner)
@@ -79,9 +82,32 @@ type shape struct {
 }
 
 type shapeField struct {
-	name  string
-	path  []string
-	inner *shape
+	name    string
+	path    []string
+	members []string
+	inner   *shape
+}
+
+// below moves a field's path and members under those of what it is applied to.
+func (f *shapeField) below(prefix []string) {
+	switch {
+	case prefix == nil:
+		f.path, f.members = nil, nil
+		return
+	case f.path != nil:
+		f.path = append(slices.Clone(prefix), f.path...)
+	}
+	if f.members != nil {
+		f.members = prefix[:1]
+	}
+}
+
+func newField(m *hashMember) shapeField {
+	f := shapeField{name: m.name, path: plainPath(m.val)}
+	if names, ok := membersOf(m.val); ok {
+		f.members = names
+	}
+	return f
 }
 
 // withoutPaths is for a result that has the members of a row, or of something
@@ -89,7 +115,7 @@ type shapeField struct {
 func withoutPaths(fields []shapeField) []shapeField {
 	fields = slices.Clone(fields)
 	for i := range fields {
-		fields[i].path, fields[i].inner = nil, nil
+		fields[i].path, fields[i].members, fields[i].inner = nil, nil, nil
 	}
 	return fields
 }
@@ -143,7 +169,9 @@ func shapeOfHash(n *hashNode) shape {
 		if s.base == nil && inner.base != nil {
 			s.base, s.aligned = inner.base, inner.aligned
 		}
-		s.fields = append(s.fields, shapeField{m.name, plainPath(m.val), &inner})
+		f := newField(m)
+		f.inner = &inner
+		s.fields = append(s.fields, f)
 	}
 	return s
 }
@@ -167,9 +195,9 @@ func rowFields(n node) []shapeField {
 	}
 	var fields []shapeField
 	for i := range h.members {
-		f := shapeField{name: h.members[i].name}
-		if path := plainPath(h.members[i].val); path != nil {
-			f.path = append(slices.Clone(prefix), path...)
+		f := newField(&h.members[i])
+		if prefix != nil {
+			f.below(prefix)
 		}
 		fields = append(fields, f)
 	}
@@ -231,11 +259,7 @@ func shapeOfChain(left, right node, around func(right node) node) shape {
 		if !s.projected {
 			prefix := plainPath(left)
 			for i := range s.fields {
-				if path := s.fields[i].path; path != nil && prefix != nil {
-					s.fields[i].path = append(slices.Clone(prefix), path...)
-				} else {
-					s.fields[i].path = nil
-				}
+				s.fields[i].below(prefix)
 			}
 		}
 		return s

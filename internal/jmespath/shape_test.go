@@ -116,6 +116,38 @@ func TestRED26_Shape(t *testing.T) {
 	}
 }
 
+// The members that fields are made of are what a note does not list as dropped.
+func TestRED16_ShapeMembers(t *testing.T) {
+	for _, c := range []struct{ src, want string }{
+		{"items[*].{a: a, b: b.c, l: labels[*].name}", "a=[a] b=[b] l=[labels]"},
+		{"items[*].{n: length(body), m: merged_at || closed.at, x: `1`}", "n=[body] m=[merged_at closed] x=[]"},
+		{"items[*].{f: files[?size > `3`].name, s: sort_by(of, &at)[0].x, t: !gone, u: [p, {q: r}]}", "f=[files] s=[of] t=[gone] u=[p r]"},
+		{"items[*].{a: @, b: keys(@), c: [*].x, d: $.total, e: let $v = a in b, f: @.g}", "a=? b=? c=? d=? e=? f=[g]"},
+		{"items[*].sub.{a: a, n: length(b)}", "a=[sub] n=[sub]"},
+		{"items[*].sub[0].{a: a}", "a=?"},
+		{"items.*.{a: a}", "a=?"},
+		{"data.{a: a, n: length(b)}", "a=[data] n=[data]"},
+		{"{rows: items[*].{a: a}, n: total}", "rows=[items] n=[total]"},
+		{"items[*].{a: a} | [*].{b: a}", "b=?"},
+	} {
+		e, err := Compile(c.src)
+		if err != nil {
+			t.Fatal(c.src, err)
+		}
+		var got []string
+		for _, f := range e.Shape().Fields {
+			what := f.Name + "=?"
+			if f.Members != nil {
+				what = fmt.Sprint(f.Name, "=", f.Members)
+			}
+			got = append(got, what)
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.src, s, c.want)
+		}
+	}
+}
+
 func TestShapeBaseIsSearchable(t *testing.T) {
 	doc, err := jsontape.Parse([]byte(`{"org": "x", "items": [{"a": 1}, {"a": 2}], "data": {"items": [{"a": 3}]}}`))
 	if err != nil {

@@ -164,10 +164,23 @@ func TestRED47_ALossIsShownAsOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	found := 0
 	for _, c := range r.Costs {
-		if c.File == "everything-weather.jsonl.zst" && (c.Text.Saved.Tokens >= 0 || c.Structured.Saved.Tokens >= 0) {
-			t.Errorf("%s saves %+v", c.File, c.Text.Saved)
+		switch without, with := c.Text.Without.Total.Tokens, c.Text.With.Total.Tokens; c.File {
+		case "everything-weather.jsonl.zst": // nothing to cut
+			found++
+			if c.Text.Saved.Tokens >= 0 || c.Structured.Saved.Tokens >= 0 {
+				t.Errorf("%s saves %+v", c.File, c.Text.Saved)
+			}
+		case "memory-towns.jsonl.zst": // the cut is paid for, and then all that was cut
+			found++
+			if with < 2*without || c.Text.Saved.Tokens != without-with {
+				t.Errorf("%s costs %d tokens, %d without, and is said to save %d", c.File, with, without, c.Text.Saved.Tokens)
+			}
 		}
+	}
+	if found != 2 {
+		t.Errorf("%d of the two sessions are recorded", found)
 	}
 	if r.Stats.All.Text.Sessions.AtALoss == 0 || r.Spread[0].Text == 0 {
 		t.Error("no session is at a loss")

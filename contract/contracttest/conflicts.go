@@ -147,6 +147,9 @@ func revoked(s *scene) {
 		{Verb: VerbDo, Operation: OpCreate, Key: "k4", Params: params("name", "d")},
 		{Verb: VerbResolve, Operation: OpCreate, Key: "k2", Resolution: &contract.Resolution{Who: "carol", Why: "because"}},
 	} {
+		if c.Verb == VerbResolve && !s.has(HasResolve) {
+			continue
+		}
 		a := p.call(c)
 		s.want(a, contract.Rejected, contract.ReasonUnauthorized)
 		if bytes.Contains(a.Raw, []byte("item-")) || bytes.Contains(a.Raw, []byte("secret")) || bytes.Contains([]byte(a.Text), []byte("item-")) {

@@ -171,6 +171,12 @@ func (ops *operations) open(c *config.Config, log *slog.Logger, originals keeper
 	if originals != nil {
 		ops.opt.Evidence = evidenceIn(originals)
 	}
+	if hook != nil {
+		if err := hook(&ops.opt); err != nil {
+			return err
+		}
+		ops.store = ops.opt.Store
+	}
 	if ops.client, err = contract.New(ops.opt); err != nil { // a definition twice
 		ops.Close()
 		return err

@@ -29,20 +29,17 @@ type command struct{}
 func (command) Name() string { return "spillway op" }
 
 func (command) Lacks(f contracttest.Feature) string {
-	return map[contracttest.Feature]string{
-		contracttest.HasClock:   "a command has no clock to move",
-		contracttest.HasPolicy:  "on one machine there is no policy beside the file system's",
-		contracttest.HasCallers: "the caller is the user of the system, whose files nobody else reads",
-		contracttest.HasJournal: "the hooks into the journal do not reach another process; TestJournalFaults breaks a real one",
-		contracttest.HasLease:   "the lease is 30 s",
-	}[f]
+	if f == contracttest.HasCallers {
+		return "the caller is the user of the system, whose files nobody else reads"
+	}
+	return ""
 }
 
-func (command) Open(w *contracttest.World, _ string) (contracttest.Process, error) {
+func (command) Open(w *contracttest.World, caller string) (contracttest.Process, error) {
 	if err := writeOperations(w); err != nil {
 		return nil, err
 	}
-	return &commands{w: w}, nil
+	return &commands{w: w, caller: caller}, nil
 }
 
 // writeOperations puts the operations into a world's directory.
@@ -50,10 +47,10 @@ func writeOperations(w *contracttest.World) error {
 	return os.WriteFile(filepath.Join(w.Dir, "operations.yaml"), contracttest.OperationsYAML, 0o600)
 }
 
-// commandIn makes a command of a world.
-func commandIn(ctx context.Context, w *contracttest.World, args ...string) *exec.Cmd {
+// commandIn makes a command of a world, for one of its callers.
+func commandIn(ctx context.Context, w *contracttest.World, caller string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Env = append(os.Environ(), commandEnv+"=1", contracttest.URLVariable+"="+w.URL,
+	cmd.Env = append(os.Environ(), commandEnv+"=1", worldEnv+"="+servedAt(w)+"?as="+caller, contracttest.URLVariable+"="+w.URL,
 		"SPILLWAY_OPERATIONS="+filepath.Join(w.Dir, "operations.yaml"),
 		"SPILLWAY_JOURNAL="+filepath.Join(w.Dir, "journal.db"), "SPILLWAY_STASH="+filepath.Join(w.Dir, "stash"))
 	for _, name := range []string{"HOME", "LOCALAPPDATA", "APPDATA", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"} {
@@ -65,6 +62,7 @@ func commandIn(ctx context.Context, w *contracttest.World, args ...string) *exec
 // commands runs the calls of one process of a case.
 type commands struct {
 	w       *contracttest.World
+	caller  string   // in the world; the face knows the user of the system
 	wrap    []string // what runs the command, with it as arguments
 	mu      sync.Mutex
 	killed  bool
@@ -125,7 +123,7 @@ var announcement = regexp.MustCompile(`^spillway: operation (\S+)$`)
 
 // Do implements contracttest.Process.
 func (p *commands) Do(ctx context.Context, c contracttest.Call) contracttest.Answer {
-	cmd := commandIn(ctx, p.w, p.args(c)...)
+	cmd := commandIn(ctx, p.w, p.caller, p.args(c)...)
 	if p.wrap != nil {
 		cmd.Path, cmd.Args = p.wrap[0], append(append([]string{}, p.wrap...), cmd.Args...)
 	}

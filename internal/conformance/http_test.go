@@ -59,7 +59,7 @@ func serveWorld(w *contracttest.World, caller string, modern bool) (*served, err
 	if err != nil {
 		return nil, err
 	}
-	cmd := commandIn(context.Background(), w, "serve", "-c", path, "--listen", "127.0.0.1:0")
+	cmd := commandIn(context.Background(), w, caller, "serve", "-c", path, "--listen", "127.0.0.1:0")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, err

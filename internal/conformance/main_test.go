@@ -5,6 +5,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/spillway-mcp/spillway/contract"
+	"github.com/spillway-mcp/spillway/contract/contracttest"
 	"github.com/spillway-mcp/spillway/internal/cli"
 )
 
@@ -23,6 +25,9 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if os.Getenv(commandEnv) != "" {
+		if url := os.Getenv(worldEnv); url != "" {
+			cli.HookOperations(func(o *contract.Options) error { return contracttest.Follow(url, o) })
+		}
 		os.Exit(cli.Main())
 	}
 	if url := os.Getenv(bridgeEnv); url != "" {

@@ -36,19 +36,16 @@ func (a tools) Name() string {
 }
 
 func (a tools) Lacks(f contracttest.Feature) string {
-	if a.http && f == contracttest.HasCallers {
+	switch {
+	case a.http && f == contracttest.HasCallers:
 		return ""
+	case !a.modern && f == contracttest.HasRevision:
+		return "X_prepare refuses a stale revision before a claim, so that there is no key to bind"
 	}
 	return map[contracttest.Feature]string{
-		contracttest.HasClock:    "a server has no clock to move",
-		contracttest.HasPolicy:   "there is no policy beside the tokens",
 		contracttest.HasCallers:  "over stdio the caller is the user of the system",
-		contracttest.HasJournal:  "the hooks into the journal do not reach another process",
-		contracttest.HasLease:    "the lease is 30 s",
 		contracttest.HasPreview:  "the preview of X_prepare has no token: the commit needs its operation id alone",
-		contracttest.HasRevision: "the tools take a revision only as one of their parameters",
 		contracttest.HasResolve:  "a model does not resolve; a person does, on the command line",
-		contracttest.HasSweep:    "a model does not sweep",
 		contracttest.HasWait:     "a pending call is asked again with the status tool",
 		contracttest.HasDescribe: "tools/list describes; TestListedTools holds it to the definitions",
 	}[f]
@@ -66,13 +63,13 @@ func (a tools) Open(w *contracttest.World, caller string) (contracttest.Process,
 	if err := writeOperations(w); err != nil {
 		return nil, err
 	}
-	p := &toolProcess{tools: a, w: w, caller: localCaller()}
+	p := &toolProcess{tools: a, w: w, caller: localCaller(), as: caller}
 	var err error
 	if a.http {
 		p.caller = "token:" + caller
 		p.conn, err = serveWorld(w, caller, a.modern)
 	} else {
-		cmd := commandIn(context.Background(), w, "run", "--", "env", commandEnv+"=", serverEnv+"=1", os.Args[0])
+		cmd := commandIn(context.Background(), w, caller, "run", "--", "env", commandEnv+"=", serverEnv+"=1", os.Args[0])
 		p.conn, err = startRPC(cmd)
 	}
 	if err != nil {
@@ -94,7 +91,8 @@ func (a tools) Open(w *contracttest.World, caller string) (contracttest.Process,
 type toolProcess struct {
 	tools
 	w      *contracttest.World
-	caller string
+	caller string // as the face knows it
+	as     string // as the world does
 	conn   conn
 
 	mu     sync.Mutex
@@ -118,7 +116,7 @@ func isRead(operation string) bool {
 // request is the params of a tools/call.
 type request struct {
 	Name         string          `json:"name"`
-	Arguments    json.RawMessage `json:"arguments"`
+	Arguments    json.RawMessage `json:"arguments,omitempty"`
 	Meta         map[string]any  `json:"_meta,omitempty"`
 	RequestState string          `json:"requestState,omitempty"`
 }
@@ -132,6 +130,14 @@ func (p *toolProcess) request(name string, arguments json.RawMessage, key string
 		r.Meta["io.modelcontextprotocol/protocolVersion"] = "2026-07-28"
 		r.Meta["io.modelcontextprotocol/clientInfo"] = map[string]any{"name": "conformance", "version": "1"}
 		r.Meta["io.modelcontextprotocol/clientCapabilities"] = map[string]any{}
+	}
+	return r
+}
+
+// demand adds the revision that the call demands, if it does.
+func (r request) demand(revision string) request {
+	if revision != "" {
+		r.Meta[mcpface.MetaRevision] = revision
 	}
 	return r
 }
@@ -192,6 +198,8 @@ func (p *toolProcess) Do(ctx context.Context, c contracttest.Call) contracttest.
 		}
 		_, a := p.tool(ctx, p.request("spillway_operation_status", args, ""))
 		return a
+	case contracttest.VerbSweep: // a person's, on the command line, over the same journal
+		return (&commands{w: p.w, caller: p.as}).Do(ctx, c)
 	case contracttest.VerbResume:
 		_, a := p.tool(ctx, p.request(name, with(nil, "continuation", c.Continuation), ""))
 		return a
@@ -208,7 +216,7 @@ func (p *toolProcess) Do(ctx context.Context, c contracttest.Call) contracttest.
 			return a
 		case p.modern && c.Key != "":
 			announce(c.Key) // the client has it in its hands
-			_, a := p.tool(ctx, p.request(name, c.Params, c.Key))
+			_, a := p.tool(ctx, p.request(name, c.Params, c.Key).demand(c.Revision))
 			return a
 		}
 	}
@@ -221,7 +229,7 @@ func (p *toolProcess) Do(ctx context.Context, c contracttest.Call) contracttest.
 // pair is the older era's way: X_prepare, then X_commit with the operation id.
 func (p *toolProcess) pair(ctx context.Context, c contracttest.Call, name string, announce func(string)) contracttest.Answer {
 	if c.Verb != contracttest.VerbCommit {
-		got, a := p.tool(ctx, p.request(name+"_prepare", c.Params, c.Key))
+		got, a := p.tool(ctx, p.request(name+"_prepare", c.Params, c.Key).demand(c.Revision))
 		if a.Receipt != nil || a.Error != "" || a.Died || got.StructuredContent == nil {
 			return a
 		}
@@ -247,7 +255,7 @@ func (p *toolProcess) rounds(ctx context.Context, c contracttest.Call, name stri
 		params json.RawMessage
 	}
 	if c.Verb != contracttest.VerbCommit {
-		got, a := p.tool(ctx, p.request(name, c.Params, ""))
+		got, a := p.tool(ctx, p.request(name, c.Params, "").demand(c.Revision))
 		if got.ResultType != "input_required" {
 			return a
 		}

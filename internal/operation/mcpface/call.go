@@ -33,7 +33,9 @@ func (f *Face) read(ctx context.Context, t *tool, c Call) []byte {
 
 // prepare previews a mutation and keeps it under a new operation id.
 func (f *Face) prepare(ctx context.Context, t *tool, c Call) []byte {
-	p, err := c.set.client.Prepare(ctx, t.def, contract.Call{Caller: c.Caller, Params: c.Arguments, Key: metaKey(c.Meta)})
+	p, err := c.set.client.Prepare(ctx, t.def, contract.Call{
+		Caller: c.Caller, Params: c.Arguments, Key: inMeta(c.Meta, MetaKey), Revision: inMeta(c.Meta, MetaRevision),
+	})
 	if err != nil {
 		return f.refused(t.def, err)
 	}
@@ -81,13 +83,13 @@ func (f *Face) commitKey(ctx context.Context, t *tool, c Call, key string) ([]by
 	})
 }
 
-// metaKey returns the operation id that a call's _meta carries.
-func metaKey(meta []byte) string {
+// inMeta returns a text that a call's _meta carries; "" is none.
+func inMeta(meta []byte, key string) string {
 	doc, err := jsontape.Parse(meta)
 	if err != nil {
 		return ""
 	}
-	return doc.Root().Get(MetaKey).Str()
+	return doc.Root().Get(key).Str()
 }
 
 // without takes members out of a JSON object.

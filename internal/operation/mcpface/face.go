@@ -23,6 +23,10 @@ import (
 // MetaKey is the member of a call's _meta that carries an operation id.
 const MetaKey = "io.github.spillway-mcp/operation-id"
 
+// MetaRevision is the member of a call's _meta that demands a revision: what the
+// operation acts on must still have it.
+const MetaRevision = "io.github.spillway-mcp/revision"
+
 // MaxName is the longest name of a tool that every client takes.
 const MaxName = 64
 

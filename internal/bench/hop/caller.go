@@ -2,6 +2,7 @@ package hop
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 // caller is a client with one session and one connection.
 type caller struct {
+	ctx     context.Context
 	way     Way
 	client  http.Client
 	session string
@@ -24,8 +26,8 @@ type caller struct {
 	id      int
 }
 
-func dial(w Way) (*caller, error) {
-	c := &caller{way: w, names: map[string]string{}}
+func dial(ctx context.Context, w Way) (*caller, error) {
+	c := &caller{ctx: ctx, way: w, names: map[string]string{}}
 	c.client.Transport = &http.Transport{DisableCompression: true}
 	c.client.Timeout = time.Minute
 	if err := c.open(); err != nil {
@@ -71,7 +73,7 @@ func (c *caller) open() error {
 }
 
 func (c *caller) post(msg string) (*http.Response, error) {
-	r, err := http.NewRequest(http.MethodPost, c.way.URL, strings.NewReader(msg))
+	r, err := http.NewRequestWithContext(c.ctx, http.MethodPost, c.way.URL, strings.NewReader(msg))
 	if err != nil {
 		return nil, err
 	}

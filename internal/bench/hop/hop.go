@@ -10,6 +10,7 @@
 package hop
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -66,10 +67,10 @@ type Report struct {
 }
 
 // Measure takes all ways in turn. said is told what is under way.
-func Measure(ways []Way, plan Plan, said func(string)) (*Report, error) {
+func Measure(ctx context.Context, ways []Way, plan Plan, said func(string)) (*Report, error) {
 	callers := make([]*caller, len(ways))
 	for i, w := range ways {
-		c, err := dial(w)
+		c, err := dial(ctx, w)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.Name, err)
 		}
@@ -87,7 +88,7 @@ func Measure(ways []Way, plan Plan, said func(string)) (*Report, error) {
 	}
 	if plan.Callers > 0 {
 		said(fmt.Sprintf("%d callers at once, %d rounds of %v ...", plan.Callers, plan.Rounds, plan.Stretch))
-		loads, err := measureLoads(ways, plan)
+		loads, err := measureLoads(ctx, ways, plan)
 		if err != nil {
 			return nil, err
 		}
@@ -105,21 +106,33 @@ type series struct {
 }
 
 // slowRound is how long the calls of one way may take in one round: a slow way
-// has fewer.
-const slowRound = 2 * time.Second
+// has fewer. One whose single call takes longer than slowCall has no more.
+const (
+	slowRound = 2 * time.Second
+	slowCall  = 5 * time.Second
+)
 
 func measureCalls(callers []*caller, tool string, rounds int) ([]Row, error) {
 	all := make([]series, len(callers))
+	var first [2]float64 // of the direct way
 	for i, c := range callers {
 		s := &all[i]
 		began := time.Now()
-		if _, _, _, err := c.calls(tool, 1); err != nil && i == 0 {
+		read, used, _, err := c.calls(tool, 1)
+		switch took := time.Since(began); {
+		case err != nil && i == 0:
 			return nil, fmt.Errorf("%s: %s: %w", c.way.Name, tool, err)
-		} else if err != nil {
+		case err != nil:
 			s.failed, s.out = 1, true
-			continue
+		case i == 0:
+			first[0], first[1] = read, used
+			fallthrough
+		case took < slowCall:
+			s.n = max(1, min(perRound[tool], int(slowRound/(took+1))))
+		default:
+			s.out = true
+			s.read, s.used, s.micro, s.cpu = []float64{read / first[0]}, []float64{used / first[1]}, []float64{read * 1e6}, []float64{0}
 		}
-		s.n = max(1, min(perRound[tool], int(slowRound/(time.Since(began)+1))))
 		s.bytes = c.size
 	}
 	for round := range rounds + 1 {
@@ -131,7 +144,7 @@ func measureCalls(callers []*caller, tool string, rounds int) ([]Row, error) {
 			}
 			before := cpuTime(c.way.PID)
 			read, used, failed, err := c.calls(tool, s.n)
-			if err != nil && i == 0 {
+			if err != nil && (i == 0 || c.ctx.Err() != nil) {
 				return nil, fmt.Errorf("%s: %s: %w", c.way.Name, tool, err)
 			}
 			s.failed += failed

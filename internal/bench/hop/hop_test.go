@@ -26,7 +26,7 @@ func TestMeasureTakesEachWayInEachRound(t *testing.T) {
 		t.Fatal(err)
 	}
 	ways := []Way{{Name: "direct", URL: upstream}, {Name: "reverse", URL: start(t, Reverse(target))}}
-	report, err := Measure(ways, Plan{Rounds: 2, Callers: 3, Stretch: 20 * time.Millisecond}, func(string) {})
+	report, err := Measure(t.Context(), ways, Plan{Rounds: 2, Callers: 3, Stretch: 20 * time.Millisecond}, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestMeasureTakesEachWayInEachRound(t *testing.T) {
 func TestMeasureRefusesAWayThatDoesNotAnswer(t *testing.T) {
 	upstream := start(t, Upstream())
 	silent := start(t, http.NotFoundHandler())
-	_, err := Measure([]Way{{Name: "direct", URL: upstream}, {Name: "other", URL: silent}}, Plan{Rounds: 1}, func(string) {})
+	_, err := Measure(t.Context(), []Way{{Name: "direct", URL: upstream}, {Name: "other", URL: silent}}, Plan{Rounds: 1}, func(string) {})
 	if err == nil || !strings.HasPrefix(err.Error(), "other: status 404") {
 		t.Errorf("got %v", err)
 	}
@@ -81,7 +81,7 @@ func TestMeasureGoesOnWithoutWhatOneWayCannot(t *testing.T) {
 		w.WriteHeader(rec.Code)
 		_, _ = w.Write(rec.Body.Bytes())
 	})
-	report, err := Measure([]Way{{Name: "direct", URL: start(t, upstream)}, {Name: "lame", URL: start(t, lame)}}, Plan{Rounds: 1}, func(string) {})
+	report, err := Measure(t.Context(), []Way{{Name: "direct", URL: start(t, upstream)}, {Name: "lame", URL: start(t, lame)}}, Plan{Rounds: 1}, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestDialFindsToolsUnderLongerNames(t *testing.T) {
 		w.WriteHeader(rec.Code)
 		_, _ = w.Write([]byte(strings.ReplaceAll(rec.Body.String(), `"name":"search`, `"name":"up__search`)))
 	})
-	c, err := dial(Way{Name: "x", URL: start(t, renaming)})
+	c, err := dial(t.Context(), Way{Name: "x", URL: start(t, renaming)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,17 +1,18 @@
 package hop
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
 // measureLoads has many callers call at once, one way after the other.
-func measureLoads(ways []Way, plan Plan) ([]Load, error) {
+func measureLoads(ctx context.Context, ways []Way, plan Plan) ([]Load, error) {
 	crowds := make([][]*caller, len(ways))
 	for i, w := range ways {
 		for range plan.Callers {
-			c, err := dial(w)
+			c, err := dial(ctx, w)
 			if err != nil {
 				return nil, err
 			}
@@ -22,6 +23,9 @@ func measureLoads(ways []Way, plan Plan) ([]Load, error) {
 	rates, shares, cpus := make([][]float64, len(ways)), make([][]float64, len(ways)), make([][]float64, len(ways))
 	failed := make([]int, len(ways))
 	for round := range plan.Rounds + 1 {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		direct := 0.0
 		for i, w := range ways {
 			before := cpuTime(w.PID)

@@ -309,7 +309,7 @@ func (c *jsonCut) render(note func() string) []byte {
 // followed by a comma.
 func (c *jsonCut) appendData() []byte {
 	c.next = c.beside
-	data := c.appendMembers(nil, c.inserts)
+	data := c.appendMembers(make([]byte, 0, c.rowBytes(noLimit)+1024), c.inserts)
 	if c.top.Kind() == jsontape.Object {
 		return c.appendMembers(data, c.top)
 	}

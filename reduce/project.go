@@ -1,7 +1,6 @@
 package reduce
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/spillway-mcp/spillway/internal/jmespath"
@@ -253,7 +252,7 @@ func droppedNames(rows []jsontape.Value, used map[string]bool, keeps func(jsonta
 	var buf []byte
 	var last jsontape.Value
 	for _, row := range rows {
-		if row.Kind() != jsontape.Object || sameKeys(row, last) {
+		if row.Kind() != jsontape.Object || jsontape.SameKeys(row, last) {
 			continue
 		}
 		last = row
@@ -268,21 +267,6 @@ func droppedNames(rows []jsontape.Value, used map[string]bool, keeps func(jsonta
 		}
 	}
 	return names
-}
-
-// sameKeys reports two objects with the same keys in the same order, as the
-// rows of a list usually have.
-func sameKeys(a, b jsontape.Value) bool {
-	if !b.Exists() || a.Len() != b.Len() {
-		return false
-	}
-	x, y := a.Iter(), b.Iter()
-	for x.Next() && y.Next() {
-		if !bytes.Equal(x.Key().Raw(), y.Key().Raw()) {
-			return false
-		}
-	}
-	return true
 }
 
 // listOf writes names as words: "a", "a and b", "a, b and c".

@@ -40,3 +40,20 @@ func (v Value) Find(names []string, found []Value) {
 		}
 	}
 }
+
+// SameKeys reports whether two objects have the same keys, as they are written,
+// in the same order.
+func SameKeys(a, b Value) bool {
+	if a.Kind() != Object || b.Kind() != Object || a.Len() != b.Len() {
+		return false
+	}
+	i, j := a.i+1, b.i+1
+	for range a.Len() {
+		x, y := a.d.tape[i], b.d.tape[j]
+		if x.extent() != y.extent() || string(a.d.src[x.offset():x.offset()+x.extent()]) != string(b.d.src[y.offset():y.offset()+y.extent()]) {
+			return false
+		}
+		i, j = a.d.after(i+1), b.d.after(j+1)
+	}
+	return true
+}

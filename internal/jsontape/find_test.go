@@ -31,3 +31,33 @@ func TestRED44_Find(t *testing.T) {
 	doc.Root().Get("d").Find(names, found)
 	Value{}.Find(names, found)
 }
+
+func TestSameKeysComparesNamesInOrder(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{`{"a":1,"b":[1,{"x":2}],"c":3}`, `{ "a" : {"y":[]}, "b":null, "c":"c" }`, true},
+		{`{}`, `{ }`, true},
+		{`{"a":1,"b":2}`, `{"b":1,"a":2}`, false},
+		{`{"a":1}`, `{"a":1,"b":2}`, false},
+		{`{"a":1}`, `{"b":1}`, false},
+		{`{"a":1}`, `{"\u0061":1}`, false}, // as they are written
+		{`["a"]`, `["a"]`, false},
+	} {
+		a, err := Parse([]byte(c.a))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := Parse([]byte(c.b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := SameKeys(a.Root(), b.Root()); got != c.same {
+			t.Errorf("%s and %s: %v", c.a, c.b, got)
+		}
+	}
+	if SameKeys(Value{}, Value{}) {
+		t.Error("what is absent has keys")
+	}
+}

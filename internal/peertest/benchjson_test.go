@@ -53,7 +53,9 @@ func manyRows(size int) []byte {
 // copies together, from the request's first byte written to the response's last
 // byte read: from a bare Node server direct, and through `spillway run` with a
 // rule that cuts nothing, without rules, and with a projection of all rows and
-// of 25. The sides take turns.
+// of 25. The sides take turns. cpu-ms is what the side's own process took of the
+// processor for one call, its server left out; it moves less than the clock where
+// the machine has other work.
 //
 //	SPILLWAY_TEST_PEERS=1 go test -run '^$' -bench JSON2MB -benchtime 60x ./internal/peertest
 func BenchmarkJSON2MB(b *testing.B) {
@@ -119,6 +121,10 @@ func benchJSON(b *testing.B, payload []byte, keep string) {
 			read(side)
 		}
 	}
+	before := make([]time.Duration, len(sides))
+	for side := range sides {
+		before[side] = processorTime(sides[side].s.cmd.Process.Pid)
+	}
 	times := map[string][]time.Duration{}
 	for b.Loop() {
 		for side := range sides {
@@ -126,4 +132,26 @@ func benchJSON(b *testing.B, payload []byte, keep string) {
 		}
 	}
 	report(b, times)
+	for side := range sides {
+		if took := processorTime(sides[side].s.cmd.Process.Pid) - before[side]; took > 0 {
+			b.ReportMetric(float64(took.Microseconds())/1000/float64(len(times["direct"])), sides[side].name+"-cpu-ms")
+		}
+	}
+}
+
+// processorTime is what a process has taken of the processor, in user and system
+// mode; 0 where the system has no /proc to tell it. It counts by 10 ms.
+func processorTime(pid int) time.Duration {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0
+	}
+	// The name, in brackets, may have spaces; state is the field behind it.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond
 }

@@ -134,7 +134,7 @@ func (m *mutation) invocation(u *StepRecord) (*Invocation, *Step, error) {
 func (m *mutation) run(ctx context.Context, unit *StepRecord) (*Receipt, error) {
 	// From the stamp of the claim on, not from its end: others conclude from it
 	// when this call is over (C-16).
-	timed, cancel := context.WithDeadline(ctx, m.read.Add(m.def.spec.Bounds.Deadline))
+	timed, cancel := withEnd(ctx, m.read.Add(m.def.spec.Bounds.Deadline))
 	defer cancel()
 	life := m.heartbeat()
 	defer life.stop()
@@ -294,7 +294,7 @@ func (m *mutation) compensate(ctx context.Context, life *life) {
 	if !rejected {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.def.spec.Bounds.Deadline)
+	ctx, cancel := withEnd(context.WithoutCancel(ctx), time.Now().Add(m.def.spec.Bounds.Deadline))
 	defer cancel()
 	for i := len(m.rec.Steps) - 1; i >= 0; i-- {
 		u := &m.rec.Steps[i]

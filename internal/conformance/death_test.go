@@ -14,11 +14,16 @@ import (
 // asks the upstream for an effect.
 type death struct {
 	at   int
+	stop int // the step at which it only stops, until it is told to go on
 	step atomic.Int64
 }
 
 func (d *death) tick() {
-	if d.at == 0 || int(d.step.Add(1)) != d.at {
+	n := int(d.step.Add(1))
+	if n == d.stop {
+		stopSelf()
+	}
+	if d.at == 0 || n != d.at {
 		return
 	}
 	p, err := os.FindProcess(os.Getpid())

@@ -15,8 +15,9 @@ import (
 
 // processes is the adapter of the Go client in processes of their own.
 type processes struct {
-	store store
-	dieAt int
+	store  store
+	dieAt  int
+	stopAt int
 }
 
 func (a processes) Name() string {
@@ -48,7 +49,7 @@ type pendingCall struct {
 }
 
 func (a processes) Open(w *contracttest.World, caller string) (contracttest.Process, error) {
-	raw, err := json.Marshal(settings{Store: a.store, Dir: w.Dir, URL: w.URL, Caller: caller, Lease: w.Lease, DieAt: a.dieAt})
+	raw, err := json.Marshal(settings{Store: a.store, Dir: w.Dir, URL: w.URL, Caller: caller, Lease: w.Lease, DieAt: a.dieAt, StopAt: a.stopAt})
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ type settings struct {
 	Caller string
 	Lease  time.Duration
 	DieAt  int // the step at which it kills itself, from 1; 0 is none
+	StopAt int // the step at which it stops itself
 }
 
 // toProcess and fromProcess are the lines of the pipe.
@@ -55,7 +56,7 @@ func serve(raw string) error {
 	s.out.SetEscapeHTML(false)
 	w := &contracttest.World{URL: set.URL, Dir: set.Dir, Lease: set.Lease, Clock: &contracttest.Clock{}, Policy: &contracttest.Policy{}}
 	w.Policy.Refuse(s.ask)
-	d := &death{at: set.DieAt}
+	d := &death{at: set.DieAt, stop: set.StopAt}
 	p, err := contracttest.NewGoProcess(w, set.Caller, mortalStore{journal, d}, mortalTransport{&http.Transport{}, d})
 	if err != nil {
 		return err

@@ -150,6 +150,9 @@ func (c *call) do(ctx context.Context, s *scope, key string) ([]byte, error) {
 	case contract.KeyInMeta:
 		meta = withMember([]byte("{}"), c.keyName, key)
 	}
+	if err := Overdue(ctx); err != nil {
+		return nil, &CallError{Kind: "transport", Err: err}
+	}
 	result, err := c.callTool(ctx, args, meta)
 	if err != nil {
 		var ce *CallError
@@ -163,6 +166,19 @@ func (c *call) do(ctx context.Context, s *scope, key string) ([]byte, error) {
 
 // notSent is the error of a call that could not be made.
 func notSent(err error) error { return &CallError{Kind: "start", Err: err} }
+
+// Overdue is the error of a context whose deadline has passed, also where its
+// timer did not get round to say so: right before something is sent, by a
+// process that was stopped and goes on (C-16).
+func Overdue(ctx context.Context) error {
+	if end, ok := ctx.Deadline(); ok {
+		now := time.Now()
+		if now.After(end) || now.Round(0).After(end.Round(0)) {
+			return context.DeadlineExceeded
+		}
+	}
+	return ctx.Err()
+}
 
 // withMember adds a string to a JSON object.
 func withMember(object []byte, name, value string) []byte {

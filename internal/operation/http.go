@@ -129,6 +129,9 @@ func (h *httpCaller) do(ctx context.Context, c *call, root jsontape.Value, key s
 	if err != nil {
 		return nil, notSent(err)
 	}
+	if err := Overdue(ctx); err != nil {
+		return nil, &CallError{Kind: "transport", Err: err}
+	}
 	resp, err := h.client.Do(req)
 	if err != nil {
 		var ue *url.Error

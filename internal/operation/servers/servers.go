@@ -57,6 +57,9 @@ func (p *Pool) CallTool(ctx context.Context, server, tool string, arguments, met
 		Arguments json.RawMessage `json:"arguments"`
 		Meta      json.RawMessage `json:"_meta,omitempty"`
 	}{tool, arguments, meta}
+	if err := operation.Overdue(ctx); err != nil {
+		return nil, &operation.CallError{Kind: "transport", Err: err}
+	}
 	result, err := e.conn.Do(ctx, "tools/call", params)
 	var fault *client.Error
 	var ce *operation.CallError

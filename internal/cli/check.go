@@ -27,10 +27,10 @@ func newCheck(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [--live] [FILE] [-- COMMAND [ARG...]]",
 		Short: "Check a rules file, and with --live how it fits a server",
-		Long: `Check a rules file or an operations file, or without FILE the configuration, its
-rules and its operations. All faults are printed with file, line and column.
-Nothing is started. Of a mutation it says what leaving out a classification or
-a reconcile means.
+		Long: `Check a rules file, an operations file or a configuration with its rules and its
+operations; without FILE the configuration that other commands take. All faults
+are printed with file, line and column. Nothing is started. Of a mutation it
+says what leaving out a classification or a reconcile means.
 
 With --live the server is started too, by COMMAND or by its entry in the
 configuration (--server), or reached by the url there, and its tools are listed,
@@ -94,9 +94,12 @@ func runCheck(ctx context.Context, s streams, o checkOptions, files, command []s
 	}
 	c := &checked{Files: []checkedFile{}, Problems: []yamlpos.Error{}, Warnings: []yamlpos.Error{}}
 	if len(files) == 1 {
-		if isOperations(files[0]) {
+		switch kindOf(files[0]) {
+		case "operations":
 			o.files.Operations = files[0]
-		} else {
+		case "config":
+			o.files.Config = files[0]
+		default:
 			o.files.Rules = files[0]
 		}
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"io"
 	"os"
 	"regexp"
 
@@ -10,20 +11,44 @@ import (
 	"github.com/spillway-mcp/spillway/internal/yamlpos"
 )
 
-// operationsKey is the first key of an operations file. No server of a rules
-// file is called so and then holds names with versions.
+// operationsKey is the first key of an operations file, for one that cannot be
+// read further. No server of a rules file is called so and then holds names with
+// versions.
 var operationsKey = regexp.MustCompile(`(?m)\A(?:\s|#[^\n]*\n|\{)*"?operations"?\s*:`)
 
-// isOperations reports whether a file holds operations and no rules.
-func isOperations(path string) bool {
+// kindOf reports what a file holds: "operations", "config" or "rules".
+func kindOf(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
-		return false
+		return "rules"
 	}
 	defer f.Close()
-	head := make([]byte, 64<<10)
-	n, _ := f.Read(head)
-	return operationsKey.Match(head[:n])
+	text, err := io.ReadAll(io.LimitReader(f, yamlpos.MaxBytes))
+	if err != nil {
+		return "rules"
+	}
+	root, err := yamlpos.Read(path, text)
+	if err != nil || root.Kind != yamlpos.Map {
+		if operationsKey.Match(text) {
+			return "operations"
+		}
+		return "rules"
+	}
+	if n := root.Get("servers"); n != nil && n.Kind == yamlpos.Map {
+		for _, p := range n.Pairs { // a server called servers has tools, which have neither
+			if p.Value.Get("command") != nil || p.Value.Get("url") != nil {
+				return "config"
+			}
+		}
+	}
+	switch n := root.Get("operations"); {
+	case n == nil:
+	case n.Kind == yamlpos.String:
+		return "config"
+	default:
+		return "operations"
+	}
+	return "rules"
 }
 
 // readOperations checks the operations of a configuration, and notes how many

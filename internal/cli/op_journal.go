@@ -83,6 +83,7 @@ func momentOf(t time.Time) *time.Time {
 
 func newOpJournalList(s streams) *cobra.Command {
 	var o opOptions
+	var by callerOption
 	var states []string
 	var operation string
 	var tombstones bool
@@ -99,7 +100,7 @@ rejected, partial or absent; absent is what was proven not to have happened.`,
 				f.States = append(f.States, contract.State(st))
 			}
 			return withJournal(cmd.Context(), s, o, func(ctx context.Context, ops *operations) error {
-				records, err := ops.client.Records(ctx, "", f)
+				records, err := ops.client.Records(ctx, by.caller, f)
 				if err != nil {
 					return opError(err)
 				}
@@ -108,6 +109,7 @@ rejected, partial or absent; absent is what was proven not to have happened.`,
 		},
 	}
 	o.flags(cmd, "print one JSON array")
+	by.callerFlag(cmd)
 	cmd.Flags().StringVar(&operation, "operation", "", "only those of the operation `NAME`")
 	cmd.Flags().StringSliceVar(&states, "state", nil, "only those in a `STATE`, such as unknown")
 	cmd.Flags().BoolVar(&tombstones, "tombstones", false, "list what is past retention too")
@@ -147,7 +149,7 @@ func newOpJournalShow(s streams) *cobra.Command {
 		Args:  argCount(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withJournal(cmd.Context(), s, o.opOptions, func(ctx context.Context, ops *operations) error {
-				records, err := ops.client.Records(ctx, "", contract.Filter{Operation: o.operation, Key: args[0]})
+				records, err := ops.client.Records(ctx, o.caller, contract.Filter{Operation: o.operation, Key: args[0]})
 				if err != nil {
 					return opError(err)
 				}
@@ -162,6 +164,7 @@ func newOpJournalShow(s streams) *cobra.Command {
 		},
 	}
 	o.flags(cmd, "print one JSON object")
+	o.callerFlag(cmd)
 	cmd.Flags().StringVar(&o.operation, "operation", "", "`NAME` of the operation, where the id was used for several")
 	return cmd
 }

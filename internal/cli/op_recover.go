@@ -16,19 +16,29 @@ import (
 // opRefOptions are the flags of the commands that take an operation id.
 type opRefOptions struct {
 	opOptions
+	callerOption
 	operation string
 	value     bool
 	wait      time.Duration
 }
 
+// callerOption lets whoever can read the journal act for a caller whose
+// operations a gateway runs: nobody else can settle what one of them left unknown.
+type callerOption struct{ caller string }
+
+func (o *callerOption) callerFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.caller, "caller", "", "`CALLER` to act for, such as token:ci of a gateway")
+}
+
 func (o *opRefOptions) refFlags(cmd *cobra.Command) {
 	o.flags(cmd, "print the receipt as one line of JSON")
+	o.callerFlag(cmd)
 	cmd.Flags().StringVar(&o.operation, "operation", "", "`NAME` of the operation, where the id was used for several")
 	cmd.Flags().BoolVar(&o.value, "value", false, "print the result alone")
 }
 
 func (o *opRefOptions) ref(id string) contract.Ref {
-	return contract.Ref{Operation: o.operation, Key: id}
+	return contract.Ref{Caller: o.caller, Operation: o.operation, Key: id}
 }
 
 // refCommand is a command that takes an operation id and prints its receipt.
@@ -71,7 +81,7 @@ was proven absent, with the parameters that it was called with. Of a mutation
 only what is known not to have happened is submitted.`, false,
 		func(ctx context.Context, ops *operations, ref contract.Ref) (*contract.Receipt, error) {
 			if strings.HasPrefix(ref.Key, "c1_") {
-				return ops.client.Resume(ctx, contract.Call{Continuation: ref.Key, Progress: progressOn(s.Err)})
+				return ops.client.Resume(ctx, contract.Call{Caller: ref.Caller, Continuation: ref.Key, Progress: progressOn(s.Err)})
 			}
 			return ops.client.ResumeMutation(ctx, ref)
 		})

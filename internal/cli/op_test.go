@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/spillway-mcp/spillway/contract"
+	"github.com/spillway-mcp/spillway/internal/config"
 	"github.com/spillway-mcp/spillway/internal/jsontape"
 )
 
@@ -374,4 +375,36 @@ func openForTest(t *testing.T, k *opKit) (*operations, error) {
 	}
 	s := streams{Err: io.Discard}
 	return openOperations(c, s, newLog(io.Discard, 0), nil)
+}
+
+// Who can read the journal settles what a gateway's caller left unknown, for that
+// caller by name; without the name it is not found (C-16, C-21).
+func TestC16_ACallersUnknownIsSettledByName(t *testing.T) {
+	k := newOpKit(t)
+	k.up.lose(true)
+	c, err := openConfig(config.Flags{Operations: k.file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops, err := openOperations(c, streams{Err: io.Discard}, newLog(io.Discard, 0), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _ := ops.client.Do(t.Context(), ops.client.Lookup("create_row"), contract.Call{Caller: "token:ci", Key: "k1", Params: json.RawMessage(`{"name":"n"}`)})
+	ops.Close()
+	if r.Outcome != contract.Unknown {
+		t.Fatalf("%s", r.JSON())
+	}
+	k.up.lose(false)
+	for _, args := range [][]string{{"status", "k1"}, {"reconcile", "k1"}, {"resolve", "k1", "--absent", "--why", "x"}, {"journal", "show", "k1"}} {
+		if status, out, _ := k.run(args...); status != contract.ExitRejected {
+			t.Errorf("%v without the caller: %d %s", args, status, out)
+		}
+	}
+	if status, out, _ := k.run("journal", "list", "--caller", "token:ci"); status != 0 || !strings.Contains(out, "unknown") {
+		t.Errorf("%d %s", status, out)
+	}
+	if status, out, _ := k.run("reconcile", "k1", "--caller", "token:ci", "--json"); status != 0 || receiptOf(t, out).Outcome != contract.Completed {
+		t.Errorf("%d %s", status, out)
+	}
 }

@@ -18,7 +18,8 @@ type hist struct {
 type histBar struct {
 	Class      string
 	X, Y, W, H int
-	N, TX, TY  int
+	N          string // how many; "" of none
+	TX, TY     int
 }
 
 type histLabel struct {
@@ -50,8 +51,11 @@ func (p *page) Hist() *hist {
 			if n > 0 {
 				tall = max(tall, 2)
 			}
-			left := x + k*14
-			h.Bars = append(h.Bars, histBar{Class: class, X: left, Y: base - tall, W: 12, H: tall, N: n, TX: left + 6, TY: base - tall - 4})
+			left, up := x+k*14, 4
+			if k == 1 && max(b.Text, b.Structured) > 99 && tall <= b.Text*high/most+11 {
+				up += 11 // two long numbers have no room side by side
+			}
+			h.Bars = append(h.Bars, histBar{Class: class, X: left, Y: base - tall, W: 12, H: tall, N: few(n), TX: left + 6, TY: base - tall - up})
 		}
 		if b.From == nil {
 			h.Labels = append(h.Labels, histLabel{x + 13, "loss", "bad"})
@@ -65,6 +69,19 @@ func (p *page) Hist() *hist {
 	h.Labels = append(h.Labels, histLabel{min(10+len(p.Spread)*step-2, 350), "100", ""})
 	h.Desc = "As text hosts have it. " + strings.Join(said, ". ") + "."
 	return h
+}
+
+// few is a number in little room.
+func few(n int) string {
+	switch {
+	case n == 0:
+		return ""
+	case n > 999_999:
+		return fmt.Sprintf("%d M", n/1_000_000)
+	case n > 9_999:
+		return fmt.Sprintf("%d k", n/1000)
+	}
+	return strconv.Itoa(n)
 }
 
 // bar is one line of a picture of bars.

@@ -228,3 +228,23 @@ func TestCostsStandApart(t *testing.T) {
 		t.Errorf("retention does not count: %v", totals)
 	}
 }
+
+// The numbers of twenty thousand sessions stand over their bars, not over each
+// other.
+func TestNumbersOverBarsHaveRoom(t *testing.T) {
+	all := make([]ledger.SessionAccount, 20_000)
+	saved := 0.95
+	for i := range all {
+		all[i].NetFraction, all[i].StructuredPortion = &saved, &saved
+	}
+	h := (&page{Report: &Report{Spread: spread(all)}}).Hist()
+	var over []histBar
+	for _, b := range h.Bars {
+		if b.N != "" {
+			over = append(over, b)
+		}
+	}
+	if len(over) != 2 || over[0].N != "20 k" || over[0].TY-over[1].TY < 11 || over[1].TY < 10 {
+		t.Errorf("%+v", over)
+	}
+}

@@ -203,6 +203,24 @@ func (p *fakeProcess) request(msg []byte, m wire.Message) {
 	}
 }
 
+// hung waits for a request that is not answered at any process, and returns that
+// process and the request's id. Each era has processes of its own, which start
+// when they are first needed.
+func (f *fake) hung(method string) (*fakeProcess, []byte) {
+	for range 1000 {
+		f.mu.Lock()
+		for _, p := range f.procs {
+			if i := slices.Index(p.hungMethod, method); i >= 0 {
+				f.mu.Unlock()
+				return p, p.hung(method)
+			}
+		}
+		f.mu.Unlock()
+		time.Sleep(time.Millisecond)
+	}
+	panic("no " + method + " came to any process")
+}
+
 // hung waits for a request that is not answered, and returns its id.
 func (p *fakeProcess) hung(method string) []byte {
 	for range 10_000 { // a machine may be busy

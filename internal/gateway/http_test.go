@@ -44,13 +44,18 @@ func (byHeader) Authenticate(r *http.Request) (string, error) {
 }
 
 func newSite(t testing.TB, ruleText string, fakes map[string]*fake, servers ...config.Server) *site {
+	return newSiteWith(t, ruleText, fakes, nil, servers...)
+}
+
+// newSiteWith is newSite with operations.
+func newSiteWith(t testing.TB, ruleText string, fakes map[string]*fake, ops proxy.Operations, servers ...config.Server) *site {
 	s := &site{t: t, fakes: fakes}
 	set, err := rules.Parse("rules.yaml", []byte(ruleText))
 	if err != nil {
 		t.Fatal(err)
 	}
 	opt := Options{
-		Servers: servers, Shared: true, Rules: func() *rules.Set { return set }, Stash: &s.stash, Expand: true, Version: "1",
+		Servers: servers, Operations: ops, Shared: true, Rules: func() *rules.Set { return set }, Stash: &s.stash, Expand: true, Version: "1",
 		StartTime: 5 * time.Second, ListTime: 5 * time.Second,
 		Log: slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}

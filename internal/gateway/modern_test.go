@@ -123,8 +123,7 @@ func TestModernSubscription(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := fakes["a"].process(-1)
-		id := p.hung("subscriptions/listen")
+		p, id := fakes["a"].hung("subscriptions/listen")
 		if n == 1 {
 			p.send(notification("notifications/subscriptions/acknowledged", []byte(`{"_meta":{"io.modelcontextprotocol/subscriptionId":`+string(id)+`},"notifications":{}}`)))
 		}

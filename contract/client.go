@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -123,8 +124,9 @@ type Resolution struct {
 
 // Client runs operations. It is safe for concurrent use.
 type Client struct {
-	opt Options
-	reg registry
+	opt    Options
+	reg    registry
+	claims atomic.Int64 // tells this client's claims from one another
 }
 
 // New returns a Client. It holds nothing that needs closing; the Store does.

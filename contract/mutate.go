@@ -129,7 +129,7 @@ func (m *mutation) claimAndRun(ctx context.Context) (*Receipt, error) {
 	now := m.now.At
 	first := m.claims
 	first.State, first.Epoch = StatePending, 1
-	first.Owner, first.Lease = m.c.opt.Owner, now.Add(m.c.opt.Lease)
+	first.Owner, first.Lease = fmt.Sprintf("%s/%d", m.c.opt.Owner, m.c.claims.Add(1)), now.Add(m.c.opt.Lease)
 	first.Stamp, first.Deadline = m.now.Stamp, m.def.spec.Bounds.Deadline
 	first.CreatedAt, first.UpdatedAt, first.SubmittedAt = now, now, now
 	first.Params = m.sealed()
@@ -143,6 +143,9 @@ func (m *mutation) claimAndRun(ctx context.Context) (*Receipt, error) {
 	}
 	m.submitting(unit, m.now)
 	existing, ok, err := m.c.opt.Store.Claim(ctx, m.rec)
+	if err != nil && m.claimed(ctx) {
+		ok, err = true, nil
+	}
 	if err != nil {
 		return m.c.refuse(m.def, m.id.Key, m.c.journalDown(err))
 	}
@@ -157,6 +160,24 @@ func (m *mutation) claimAndRun(ctx context.Context) (*Receipt, error) {
 func (m *mutation) tellClaimed() {
 	if m.call.Claimed != nil {
 		m.call.Claimed()
+	}
+}
+
+// claimed reports whether a claim whose answer was lost, as a database loses it
+// that is restarted, is durable all the same: it would look like that of an owner
+// who vanished, and nobody could tell that nothing was submitted.
+func (m *mutation) claimed(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	for wait := 10 * time.Millisecond; ; wait *= 2 {
+		rec, err := m.c.opt.Store.Get(ctx, m.id)
+		if err == nil {
+			m.rec.Revision, m.rec.IDHash = rec.Revision, rec.IDHash
+			return rec.Owner == m.rec.Owner && rec.Revision == 1
+		}
+		if errors.Is(err, ErrNoRecord) || !pause(ctx, wait) {
+			return false
+		}
 	}
 }
 

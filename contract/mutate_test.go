@@ -298,3 +298,29 @@ func TestRetryInsideOneCall(t *testing.T) {
 		}
 	}
 }
+
+// forgetful commits claims and loses the answer.
+type forgetful struct{ contract.Store }
+
+func (f forgetful) Claim(ctx context.Context, r *contract.Record) (*contract.Record, bool, error) {
+	c := *r
+	if _, _, err := f.Store.Claim(ctx, &c); err != nil {
+		return nil, false, err
+	}
+	return nil, false, errReset
+}
+
+// TestC10_ClaimWhoseAnswerIsLost: a claim that is durable counts, also where the
+// journal could not say so; that of another does not.
+func TestC10_ClaimWhoseAnswerIsLost(t *testing.T) {
+	u, store := &upstream{}, contract.NewMemory()
+	op := customerOp(t, u, nil)
+	c := newClient(t, contract.Options{Store: forgetful{store}}, op.Definition)
+	_, r, err := op.Do(ctx, c, customer{Name: "Ada"}, contract.Call{Key: "k1"})
+	want(t, r, err, contract.Completed, contract.EffectCommitted, contract.NextNone)
+	_, r, err = op.Do(ctx, c, customer{Name: "Ada"}, contract.Call{Key: "k1"})
+	want(t, r, err, contract.Rejected, contract.EffectNone, contract.NextResume)
+	if r.Reason != contract.ReasonJournal || u.effects() != 1 {
+		t.Errorf("%d effects: %s", u.effects(), r.JSON())
+	}
+}

@@ -41,6 +41,18 @@ func kindOf(path string) string {
 			}
 		}
 	}
+	for _, key := range []string{"stash", "ledger", "record", "journal", "serve"} {
+		if n := root.Get(key); n != nil && n.Kind == yamlpos.Map {
+			for _, p := range n.Pairs { // a server of that name has tools, whose rules are maps or lists
+				if k := p.Value.Kind; k != yamlpos.Map && k != yamlpos.List && k != yamlpos.Null {
+					return "config"
+				}
+			}
+		}
+	}
+	if n := root.Get("rules"); n != nil && n.Kind == yamlpos.String {
+		return "config"
+	}
 	switch n := root.Get("operations"); {
 	case n == nil:
 	case n.Kind == yamlpos.String:

@@ -169,6 +169,11 @@ func (g *Gateway) Drain(ctx context.Context, limit time.Duration) {
 func (g *Gateway) drain(ctx context.Context, limit time.Duration) {
 	t := time.NewTimer(limit)
 	defer t.Stop()
+	if g.opt.Operations != nil { // their tasks need the connections, too
+		settle, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		defer g.opt.Operations.Settle(settle)
+	}
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for g.InFlight() > 0 {

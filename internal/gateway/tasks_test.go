@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 )
 
 // An operation's step is held by its server: who asks again is handed a task,
@@ -71,4 +72,39 @@ operations:
 			t.Errorf("%d servers: its task: %s", n, got)
 		}
 	}
+}
+
+// A gateway that stops lets the tasks of operations end, though no call is in
+// flight: their steps go over its connections.
+func TestC23_DrainLetsTasksEnd(t *testing.T) {
+	f := newFake("a", `initialize {"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"A","version":"1"}}
+tools/list {"tools":[{"name":"hang","inputSchema":{"type":"object"}}]}
+tools/call hang -`)
+	ops := operations(t, `
+operations:
+  make_row@1.0:
+    scope: One row.
+    effects: create
+    mutation: {steps: [{call: {tool: a/hang}}]}
+`)
+	s := newSiteWith(t, "{}", map[string]*fake{"a": f}, ops, child("a"))
+	c := s.caller("ann")
+	got := c.must(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"make_row","arguments":{},"task":{},"_meta":{"io.github.spillway-mcp/operation-id":"k1"}}}`)
+	if !strings.Contains(got, `"status":"working"`) || s.g.InFlight() != 0 {
+		t.Fatalf("no task: %s, %d in flight", got, s.g.InFlight())
+	}
+	p, id := f.hung("tools/call")
+	drained := make(chan struct{})
+	go func() {
+		s.g.Drain(t.Context(), time.Minute)
+		close(drained)
+	}()
+	eventually(t, func() bool { return s.g.draining.Load() })
+	select {
+	case <-drained:
+		t.Error("drained while a step is under way")
+	case <-time.After(50 * time.Millisecond):
+	}
+	p.send(result(id, []byte(`{"content":[],"structuredContent":{"id":"r1"}}`)))
+	<-drained
 }

@@ -63,8 +63,10 @@ func TestModernHeadersOfAChildsTool(t *testing.T) {
 					t.Errorf("%s: status %d, %s", why, status, got)
 				}
 			}
-			if seen := f.take(); len(seen) > 0 {
-				t.Errorf("the child was asked %q", seen)
+			for _, seen := range f.take() {
+				if strings.HasPrefix(seen, "tools/call") { // the other era's process may be told that it is initialized
+					t.Errorf("the child was asked %q", seen)
+				}
 			}
 			for _, header := range []string{"hi", "=?base64?aGk=?="} {
 				if status, got := call(`"say":"hi"`, header); status != 200 || !strings.Contains(got, `"text":"hi"`) {

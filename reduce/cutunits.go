@@ -164,13 +164,21 @@ func (u *unit) insideLen() int {
 	return len(u.appendStructured(nil))
 }
 
+// bounds are what a payload was cut to.
+type bounds struct {
+	limit, structure int
+	omitted, set     bool
+}
+
 // apply cuts u to at most limit bytes a view (0: rows and fields only),
 // structure bytes of structuredContent being left free. It can be called
-// again with other bounds.
+// again with other bounds; with those of the last time there is nothing to do.
 func (u *unit) apply(limit, structure int) {
-	if u.fixed {
+	bounds := bounds{limit, structure, u.omitted, true}
+	if u.fixed || bounds == u.applied {
 		return
 	}
+	u.applied = bounds
 	u.changed, u.out, u.note = false, nil, ""
 	if u.omitted {
 		u.changed = true

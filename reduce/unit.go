@@ -31,6 +31,7 @@ type unit struct {
 	cutOf   textCut
 	noJSON  bool // keep was asked of it
 
+	applied     bounds
 	noteOutside bool // its note is not in itself
 	changed     bool // something of it is gone
 	omitted     bool // it is left out, since many blocks share the cap

@@ -13,7 +13,9 @@ import (
 )
 
 // bare is a Node server without a library. Like any server it writes its result
-// anew for each call, as text and as structuredContent; no two are the same.
+// anew for each call, as text and as structuredContent; no two are the same. With
+// the argument "ready" it has the result's bytes ready, but for a number, and does
+// nothing but send them: no server is faster.
 const bare = `
 const data = JSON.parse(require('fs').readFileSync(process.argv[1], 'utf8'));
 const answers = {
@@ -21,12 +23,18 @@ const answers = {
   'tools/list': () => ({tools: [{name: 'search_code', inputSchema: {type: 'object'}}]}),
   'tools/call': () => { data.total_count++; return {content: [{type: 'text', text: JSON.stringify(data)}], structuredContent: data}; },
 };
+let n = 100000000, ready;
+if (process.argv[2] === 'ready') {
+  data.total_count = 777000776;
+  ready = JSON.stringify(answers['tools/call']()).split('777000777');
+}
 let read = '';
 process.stdin.on('data', d => {
   read += d;
   for (let i; (i = read.indexOf('\n')) >= 0; read = read.slice(i + 1)) {
     const m = JSON.parse(read.slice(0, i));
-    if (answers[m.method]) process.stdout.write(JSON.stringify({jsonrpc: '2.0', id: m.id, result: answers[m.method]()}) + '\n');
+    if (ready && m.method === 'tools/call') process.stdout.write('{"jsonrpc":"2.0","id":' + JSON.stringify(m.id) + ',"result":' + ready.join(String(n++)) + '}\n');
+    else if (answers[m.method]) process.stdout.write(JSON.stringify({jsonrpc: '2.0', id: m.id, result: answers[m.method]()}) + '\n');
   }
 });
 `
@@ -63,15 +71,17 @@ func BenchmarkJSON2MB(b *testing.B) {
 	for _, c := range []struct {
 		name, keep string
 		payload    []byte
+		server     []string
 	}{
-		{"search", "items[*].{repo: repository.full_name, path: path, url: html_url}", fixture.Payload(950_000)},
-		{"rows", "items[*].{id: id, name: name, city: address.city}", manyRows(900_000)},
+		{"search", "items[*].{repo: repository.full_name, path: path, url: html_url}", fixture.Payload(950_000), nil},
+		{"rows", "items[*].{id: id, name: name, city: address.city}", manyRows(900_000), nil},
+		{"ready", "items[*].{id: id, name: name, city: address.city}", manyRows(900_000), []string{"ready"}},
 	} {
-		b.Run(c.name, func(b *testing.B) { benchJSON(b, c.payload, c.keep) })
+		b.Run(c.name, func(b *testing.B) { benchJSON(b, c.payload, c.keep, c.server) })
 	}
 }
 
-func benchJSON(b *testing.B, payload []byte, keep string) {
+func benchJSON(b *testing.B, payload []byte, keep string, server []string) {
 	dir := b.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -80,7 +90,7 @@ func benchJSON(b *testing.B, payload []byte, keep string) {
 		}
 		return path
 	}
-	argv := []string{"node", "-e", bare, write("data.json", string(payload))}
+	argv := append([]string{"node", "-e", bare, write("data.json", string(payload))}, server...)
 	through := func(rules string) []string {
 		front := []string{spillway(b), "run", "--server", "bare"}
 		if rules != "" {

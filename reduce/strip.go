@@ -219,7 +219,11 @@ func (s *stripper) appendBlocks(dst []byte, content jsontape.Value, inText map[i
 		case data.Exists():
 			changed = true
 			dst = append(dst, `{"type":"text","text":`...)
-			dst = jsontape.AppendQuote(dst, s.marker(media, decodedLen(data.StrBytes(nil))))
+			marker := s.marker(media, decodedLen(data.StrBytes(nil)))
+			if uri := b.Lookup("resource", "uri"); uri.Exists() { // what the block was of
+				marker = append([]byte(clip(uri.Str(), 1000)+" "), marker...)
+			}
+			dst = jsontape.AppendQuote(dst, marker)
 			dst = appendMember(dst, "annotations", b.Get("annotations"))
 			dst = append(appendMember(dst, "_meta", b.Get("_meta")), '}')
 		case text.Kind() == jsontape.String && s.holds(text):

@@ -80,6 +80,8 @@ func runBenchGateway(ctx context.Context, s streams, o benchGatewayOptions) erro
 		return usageError("--rounds is %d: at least 1 is allowed", o.rounds)
 	case o.callers < 0:
 		return usageError("--callers is %d: at least 0 is allowed", o.callers)
+	case o.upstream != "" && !webAddress(o.upstream):
+		return usageError("--upstream %q: want the URL of a bench upstream, such as http://127.0.0.1:9100/mcp", o.upstream)
 	}
 	peers, err := peersOf(o.peers)
 	if err != nil {
@@ -117,17 +119,21 @@ func peersOf(flags []string) ([]hop.Way, error) {
 	for _, flag := range flags {
 		name, at, found := strings.Cut(flag, "=")
 		at, number, counted := strings.Cut(at, ",")
-		u, err := url.Parse(at)
-		pid := 0
-		if counted && err == nil {
+		pid, err := 0, error(nil)
+		if counted {
 			pid, err = strconv.Atoi(number)
 		}
-		if !found || name == "" || err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		if !found || name == "" || err != nil || !webAddress(at) {
 			return nil, usageError("--peer %q: want NAME=URL or NAME=URL,PID", flag)
 		}
 		all = append(all, hop.Way{Name: name, URL: at, PID: pid})
 	}
 	return all, nil
+}
+
+func webAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
 // benchWays starts the server, where it is not there, and what of ours stands before it.

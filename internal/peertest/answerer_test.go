@@ -117,6 +117,9 @@ func (a *answerer) stdio(in io.Reader, out io.Writer) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	w := bufio.NewWriterSize(out, 64<<10)
 	for {
+		if r.Buffered() == 0 {
+			w.Flush() // nobody may wait for what is said while this waits
+		}
 		line, err := r.ReadBytes('\n')
 		if err != nil {
 			return
@@ -131,9 +134,6 @@ func (a *answerer) stdio(in io.Reader, out io.Writer) {
 		}
 		if result != "" {
 			fmt.Fprintln(w, response(m.ID, result))
-		}
-		if r.Buffered() == 0 {
-			w.Flush()
 		}
 	}
 }

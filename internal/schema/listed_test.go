@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,9 +147,13 @@ func checkListed(t *testing.T, listed []byte, modern bool) {
 	}
 }
 
-// noBooleans fails for a boolean among properties.
+// noBooleans fails for a boolean among properties, and where a keyword has one
+// schema, but for those in which a boolean is usual.
 func noBooleans(t *testing.T, v jsontape.Value) {
 	for it := v.Iter(); it.Next(); {
+		if k := it.Value().Kind(); (k == jsontape.True || k == jsontape.False) && slices.Contains([]string{"items", "contains", "not", "propertyNames", "if", "then", "else"}, it.Key().Str()) {
+			t.Errorf("%s is a boolean", it.Key().Raw())
+		}
 		if it.Key().Is("properties") {
 			for p := it.Value().Iter(); p.Next(); {
 				if k := p.Value().Kind(); k == jsontape.True || k == jsontape.False {

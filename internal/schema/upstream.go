@@ -139,23 +139,27 @@ func (w *writer) addNote(dst []byte, properties jsontape.Value) []byte {
 func (w *writer) copyKeyword(dst []byte, keyword string, value jsontape.Value) []byte {
 	class := schemadoc.ClassOf(keyword)
 	switch {
+	case strings.HasPrefix(keyword, "additional"), strings.HasPrefix(keyword, "unevaluated"):
+		return w.copySchema(dst, value, false) // where a boolean is usual, and taken in every dialect
 	case class == schemadoc.One, class == schemadoc.OneOrList && value.Kind() != jsontape.Array:
-		return w.copySchema(dst, value, false)
+		return w.copyNoBoolean(dst, value)
 	case class == schemadoc.Map && value.Kind() == jsontape.Object,
 		class == schemadoc.List && value.Kind() == jsontape.Array, class == schemadoc.OneOrList:
-		return w.copyAll(dst, value, func(dst []byte, s jsontape.Value) []byte {
-			// A boolean where a schema is expected makes some clients reject
-			// the whole list (K12).
-			switch s.Kind() {
-			case jsontape.True:
-				return append(dst, "{}"...)
-			case jsontape.False:
-				return append(dst, `{"not":{}}`...)
-			}
-			return w.copySchema(dst, s, false)
-		})
+		return w.copyAll(dst, value, w.copyNoBoolean)
 	}
 	return w.copyPlain(dst, value)
+}
+
+// copyNoBoolean copies a schema; for a boolean it writes an object that means
+// the same: a boolean makes some clients reject the whole list (K12).
+func (w *writer) copyNoBoolean(dst []byte, v jsontape.Value) []byte {
+	switch v.Kind() {
+	case jsontape.True:
+		return append(dst, "{}"...)
+	case jsontape.False:
+		return append(dst, `{"not":{}}`...)
+	}
+	return w.copySchema(dst, v, false)
 }
 
 // copyPlain copies what is no schema, but for what references lead to.

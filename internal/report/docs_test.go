@@ -89,6 +89,37 @@ func TestDocsCarryTheFigures(t *testing.T) {
 	}
 }
 
+// The front page says of these tables what a reader takes away: both medians, and
+// how many sessions came out at a loss.
+func TestReadmeSaysWhatTheTablesSay(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flat := strings.Join(strings.Fields(string(readme)), " ")
+	cells := map[string][]string{} // by retention and host
+	for line := range strings.Lines(spreadFigures(t)) {
+		if c := strings.Split(line, " | "); len(c) == 6 {
+			cells[strings.TrimPrefix(c[0], "| ")+" "+c[1]] = c
+		}
+	}
+	once, again := cells["none text"], cells["all text"]
+	if once == nil || again == nil {
+		t.Fatal("the spread has no rows for text, carried once and carried again")
+	}
+	few, of, _ := strings.Cut(strings.TrimSuffix(once[5], " |\n"), " of ")
+	many, _, _ := strings.Cut(again[5], " of ")
+	for _, want := range []string{
+		"Over " + of + " recorded sessions",
+		"the median session saved " + once[2] + " of its tokens with all costs taken off, and " + again[2] + " where every request carries everything again",
+		few + " and " + many + " of them came out at a loss",
+	} {
+		if !strings.Contains(flat, want) {
+			t.Errorf("README.md does not say %q", want)
+		}
+	}
+}
+
 func ruleFigures(r *Report) string {
 	var b strings.Builder
 	b.WriteString("\n| rule | results | cut | bytes before, median | p90 | after, median | p90 | saved, median | p90 | expands for one cut | needed | shown | one expand away | lost |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")

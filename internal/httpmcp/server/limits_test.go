@@ -294,7 +294,10 @@ func TestK63_SessionsLeaveNothing(t *testing.T) {
 	if k.closedSessions() != 500 {
 		t.Errorf("%d sessions were closed", k.closedSessions())
 	}
-	until(t, "all is given back", func() bool { return e.server.Counts() == server.Counts{} })
+	until(t, "all is given back", func() bool {
+		sessions, callers := e.server.Held()
+		return e.server.Counts() == server.Counts{} && sessions == 0 && callers == 0
+	})
 }
 
 // BenchmarkIdleSession tells what a session costs that nobody uses.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"slices"
 
 	"github.com/spillway-mcp/spillway/contract"
@@ -49,12 +48,8 @@ func (ops *operations) follow(ctx context.Context, face *mcpface.Face, read func
 	return changed
 }
 
-// rereadOperations is readOperations for a file that changes. A writer that
-// stops at an empty file for long has not written that there are none.
+// rereadOperations is readOperations for a file that changes.
 func rereadOperations(c *config.Config, caller operation.Caller, fronted ...string) (*operation.Set, error) {
-	if info, err := os.Stat(c.Operations); err == nil && info.Size() == 0 {
-		return nil, errors.New("the file is empty; to have no operations, write operations: {}")
-	}
 	// The servers that there are may have changed, too.
 	if now, err := config.Open(config.Flags{Config: c.File}); c.File != "" && err == nil {
 		now.Operations = c.Operations

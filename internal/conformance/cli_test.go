@@ -43,8 +43,14 @@ func (command) Open(w *contracttest.World, caller string) (contracttest.Process,
 }
 
 // writeOperations puts the operations into a world's directory.
+// writeOperations puts the operations file of a world in its place at once: a
+// process that was started before may be reading it.
 func writeOperations(w *contracttest.World) error {
-	return os.WriteFile(filepath.Join(w.Dir, "operations.yaml"), contracttest.OperationsYAML, 0o600)
+	path := filepath.Join(w.Dir, "operations.yaml")
+	if err := os.WriteFile(path+".new", contracttest.OperationsYAML, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
 }
 
 // commandIn makes a command of a world, for one of its callers.

@@ -47,3 +47,16 @@ func TestFaultsAndWarningsHavePositions(t *testing.T) {
 		}
 	}
 }
+
+// An empty file is one that is being written, not one without operations.
+func TestAnEmptyFileIsAFault(t *testing.T) {
+	for _, text := range []string{"", " \n\n"} {
+		if _, err := Parse("operations.yaml", []byte(text), Options{}); err == nil || !strings.Contains(err.Error(), "operations: {}") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	set, err := Parse("operations.yaml", []byte("operations: {}\n"), Options{})
+	if err != nil || len(set.Definitions) != 0 {
+		t.Errorf("said so: %v %v", set, err)
+	}
+}

@@ -10,6 +10,7 @@
 package operation
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -77,6 +78,9 @@ func Load(path string, opt Options) (*Set, error) {
 // Parse reads an operations file's content; name stands in positions. The
 // error is a [yamlpos.Errors] with everything that is wrong.
 func Parse(name string, data []byte, opt Options) (*Set, error) {
+	if len(bytes.TrimSpace(data)) == 0 { // a writer may be at it
+		return nil, yamlpos.Errors{{File: name, Line: 1, Col: 1, Msg: "the file is empty; to have no operations, write operations: {}"}}
+	}
 	root, err := yamlpos.Read(name, data)
 	if err != nil {
 		return nil, err

@@ -27,6 +27,7 @@ type exchange struct {
 	opens     bool // it answers initialize: the session's id goes along
 	endless   bool // it does not end with the last answer
 	atOnce    bool // it is a stream whatever comes
+	listens   bool // it carries what belongs to no call
 	refused   bool // initialize was refused
 	streaming bool
 	early     bool          // it is written before Receive has returned
@@ -124,6 +125,9 @@ func (x *exchange) run() {
 			x.writePlain(evs)
 			return
 		case streamed:
+			if len(evs) > 0 && x.listens && !x.admitted() {
+				return
+			}
 			if !x.write(evs, first, drop, retry) || done || drop {
 				return
 			}
@@ -140,7 +144,7 @@ func (x *exchange) run() {
 			x.cut(ErrClosed)
 			return
 		case <-tick.C:
-			if x.streaming && !x.comment() {
+			if x.listens && !x.admitted() || x.streaming && !x.comment() {
 				return
 			}
 		}
@@ -311,6 +315,17 @@ func (x *exchange) begin(first uint64) {
 			_, _ = x.out.Write([]byte("id: " + x.st.id(first-1) + "\ndata: \n\n")) // the next write shows the error
 		}
 	}
+}
+
+// admitted reports whether who asked would still be let in. A stream outlives the
+// request that opened it, and a token that is revoked ends what it listens to;
+// the answer of a call that was let in still goes out.
+func (x *exchange) admitted() bool {
+	if x.s.opt.Auth == nil {
+		return true
+	}
+	_, err := x.s.opt.Auth.Authenticate(x.r)
+	return err == nil
 }
 
 // comment keeps a silent stream alive, and notices a client that is gone.

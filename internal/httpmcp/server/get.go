@@ -51,7 +51,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, caller string) {
 	}
 	defer s.give(caller, oneStream)
 	x := s.newExchange(w, r, nil)
-	x.sse, x.atOnce, x.endless = true, true, num == 0
+	x.sse, x.atOnce, x.endless, x.listens = true, true, num == 0, num == 0
 	c.mu.Lock()
 	if num == 0 && !c.closed {
 		x.st = c.stream0()

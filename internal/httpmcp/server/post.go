@@ -140,6 +140,7 @@ func (p *post) modern(revision string) {
 	st.forced = listens
 	ctx := p.s.reply(p.r.Context(), in, st, holds)
 	x := p.exchange(st)
+	x.listens = listens
 	x.receive(ctx, in, p.s.core.Serve)
 }
 

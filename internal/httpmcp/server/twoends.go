@@ -46,7 +46,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, caller string) {
 	c := s.newClient(caller, true)
 	c.mu.Lock()
 	x := s.newExchange(w, r, c.stream0())
-	x.sse, x.atOnce, x.endless = true, true, true
+	x.sse, x.atOnce, x.endless, x.listens = true, true, true, true
 	x.rd = x.st.attach(1)
 	c.mu.Unlock()
 	x.begin(1)

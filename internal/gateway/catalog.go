@@ -188,13 +188,25 @@ func (c *conn) toolNames(set *rules.Set, lists []listed) (items []named, hidden 
 		}
 		p.src.mu.Unlock()
 	}
+	// Two servers of one kind share all their names: a line for each pair.
+	type pair struct{ server, other string }
+	shared := make(map[pair][]string)
+	var pairs []pair
 	nameAll(visible, sources, absent, func(a, b named) {
-		key := fmt.Sprintf("%s/%s %s/%s", sources[a.from].cfg.Name, a.own, sources[b.from].cfg.Name, b.own)
-		if _, said := c.g.said.LoadOrStore(key, true); !said {
-			c.g.opt.Log.Warn("two servers have a tool of one name; both are listed with their servers' names before it (set prefix to choose)",
-				"name", b.name, "server", sources[a.from].cfg.Name, "other", sources[b.from].cfg.Name)
+		both := pair{sources[a.from].cfg.Name, sources[b.from].cfg.Name}
+		key := fmt.Sprintf("%s/%s %s/%s", both.server, a.own, both.other, b.own)
+		if _, said := c.g.said.LoadOrStore(key, true); said {
+			return
 		}
+		if shared[both] == nil {
+			pairs = append(pairs, both)
+		}
+		shared[both] = append(shared[both], b.name)
 	})
+	for _, both := range pairs {
+		c.g.opt.Log.Warn("two servers have tools of one name; both are listed with their servers' names before it (set prefix to choose)",
+			"names", strings.Join(shared[both], " "), "server", both.server, "other", both.other)
+	}
 	for i, it := range visible {
 		items[at[i]] = it
 	}

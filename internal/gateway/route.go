@@ -398,11 +398,11 @@ func (c *conn) missing() string {
 		why := "not there yet"
 		p.mu.Lock()
 		if p.err != nil {
-			why = p.err.Error()
+			why = whyOf(p.src.cfg.Name, p.err)
 		}
 		p.mu.Unlock()
 		if err := p.src.trouble(); err != nil {
-			why = err.Error()
+			why = whyOf(p.src.cfg.Name, err)
 		}
 		all = append(all, p.src.cfg.Name+" ("+clip(why, 200)+")")
 	}

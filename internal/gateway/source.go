@@ -108,7 +108,7 @@ func (s *source) failed(err error, ran time.Duration) time.Duration {
 	s.down.fails++
 	s.down.err, s.down.until = err, time.Now().Add(wait)
 	s.g.metrics.failures.add(s.cfg.Name)
-	s.g.opt.Log.Error("upstream failed", "server", s.cfg.Name, "err", err, "again_in", wait, "fails", s.down.fails)
+	s.g.opt.Log.Error("upstream failed", "server", s.cfg.Name, "err", whyOf(s.cfg.Name, err), "again_in", wait, "fails", s.down.fails)
 	return wait
 }
 
@@ -169,14 +169,18 @@ func (e *otherEra) Error() string {
 	return "server " + e.server + " speaks only 2026-07-28 or newer, and the client a revision up to 2025-11-25; spillway does not translate between the two"
 }
 
-// downFor says that a server is down and why; what names the server already
-// does not name it twice.
+// downFor says that a server is down and why.
 func downFor(server string, err error) error {
+	return &isDown{"server " + server + " is down: " + whyOf(server, err), err}
+}
+
+// whyOf is the text of an error for a place that names the server already.
+func whyOf(server string, err error) string {
 	why := err.Error()
 	if rest, named := strings.CutPrefix(why, "server "+server); named && len(rest) > 1 && (rest[0] == ':' || rest[0] == ' ') {
 		why = strings.TrimPrefix(strings.TrimPrefix(rest, ":"), " ")
 	}
-	return &isDown{"server " + server + " is down: " + why, err}
+	return why
 }
 
 type isDown struct {

@@ -215,8 +215,9 @@ func (c *Client) Resume(ctx context.Context, call Call) (*Receipt, error) {
 	return c.resumeRead(ctx, call)
 }
 
-// ResumeMutation goes on with a partial or absent mutation with the journaled
-// parameters; of any other state it returns the receipt as Do does.
+// ResumeMutation goes on with a mutation that is partial or absent, or unknown
+// at an upstream that still holds our key (C-16), with the journaled parameters;
+// of any other state it returns the receipt as Do does.
 func (c *Client) ResumeMutation(ctx context.Context, ref Ref) (*Receipt, error) {
 	return c.resumeMutation(ctx, ref)
 }

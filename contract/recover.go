@@ -102,9 +102,23 @@ func (c *Client) refuseRef(def *Definition, ref Ref, e *Error) (*Receipt, error)
 func (c *Client) get(ctx context.Context, ref Ref) (*Receipt, error) {
 	rec, def, e := c.find(ctx, ref, ActionGet)
 	if e != nil {
+		if e.Kind == ErrNotFound && c.isPrepared(ctx, ref) {
+			e.Message, e.Hint = "not found: nothing was called under this operation id yet, it is prepared", "commit it"
+		}
 		return c.refuseRef(def, ref, e)
 	}
 	return c.receipt(def, rec, true)
+}
+
+// isPrepared tells an operation that its caller has prepared from one that never
+// was; neither has a record (C-22).
+func (c *Client) isPrepared(ctx context.Context, ref Ref) bool {
+	caller, key, e := c.identify(ref.Caller, ref.Key)
+	if e != nil {
+		return false
+	}
+	_, err := c.opt.Store.GetParcel(ctx, "prep_"+ID{caller, "", key}.Hash())
+	return err == nil
 }
 
 func (c *Client) reconcile(ctx context.Context, ref Ref) (*Receipt, error) {

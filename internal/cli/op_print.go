@@ -27,6 +27,9 @@ func printAs(s streams, asJSON, value, looked bool, r *contract.Receipt, err err
 	}
 	var werr error
 	switch {
+	case looked && !asJSON && (r.Reason == contract.ReasonInvalid || r.Reason == contract.ReasonNotFound):
+		// The question was refused, not the operation: a receipt that says
+		// "rejected, effect none" would be taken for how that stands.
 	case value:
 		if r.Result != nil {
 			_, werr = fmt.Fprintf(s.Out, "%s\n", r.Result)

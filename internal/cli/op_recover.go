@@ -78,7 +78,8 @@ operation happened, and record the answer. Nothing is submitted.`, true,
 func newOpResume(s streams) *cobra.Command {
 	return refCommand(s, "resume CONTINUATION|ID", "Go on with a read, or with a partial or absent mutation", `Go on with a read from its continuation, or with a mutation that is partial or
 was proven absent, with the parameters that it was called with. Of a mutation
-only what is known not to have happened is submitted.`, false,
+only what is known not to have happened is submitted, and what is unknown only
+where the upstream still holds our key, under which it happens once.`, false,
 		func(ctx context.Context, ops *operations, ref contract.Ref) (*contract.Receipt, error) {
 			if strings.HasPrefix(ref.Key, "c1_") {
 				return ops.client.Resume(ctx, contract.Call{Caller: ref.Caller, Continuation: ref.Key, Progress: progressOn(s.Err)})

@@ -156,9 +156,13 @@ func TestA02_ExitStatusIsTheOutcome(t *testing.T) {
 		{[]string{"status", "nope"}, contract.ExitRejected, "not found"},
 		{[]string{"commit", "nope"}, contract.ExitRejected, "not found"},
 		{[]string{"resolve", "k1", "--completed"}, contract.ExitUsage, "--why"},
+		{[]string{"resolve", "k1", "--completed", "--why", "x"}, contract.ExitUsage, "this one is completed"},
 		{[]string{"list", "--frob"}, contract.ExitUsage, "--frob"},
 	} {
 		status, out, said := k.run(tt.args...)
+		if (tt.args[0] == "resolve" || tt.args[0] == "status") && out != "" {
+			t.Errorf("%q: a question that is refused says nothing of the operation, and printed %q", tt.args, out)
+		}
 		if status != tt.status || !strings.Contains(said, tt.says) {
 			t.Errorf("%q: status %d, want %d; stdout %q, stderr %q", tt.args, status, tt.status, out, said)
 		}
@@ -206,6 +210,9 @@ func TestOpPrepareCommitResolveResume(t *testing.T) {
 	k := newOpKit(t)
 	if status, out, said := k.run("prepare", "create_row", "name=p", "--key", "p1"); status != 0 || !strings.Contains(out, "spillway op commit p1") || k.up.effects() > 0 {
 		t.Fatalf("status %d, %s%s", status, out, said)
+	}
+	if status, _, said := k.run("status", "p1"); status != contract.ExitRejected || !strings.Contains(said, "it is prepared; commit it") {
+		t.Errorf("C-22: of what is only prepared: status %d, %s", status, said)
 	}
 	for i := range 2 {
 		status, out, said := k.run("commit", "p1", "--json")

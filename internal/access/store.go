@@ -61,7 +61,7 @@ func (s *Store) Add(name string) (secret string, err error) {
 	err = s.change(func(tokens []Token) ([]Token, error) {
 		i, found := find(tokens, name)
 		if found {
-			return nil, fmt.Errorf("%w: %s", ErrExists, name)
+			return nil, fmt.Errorf("%w: %s; revoke it to make it anew", ErrExists, name)
 		}
 		return slices.Insert(tokens, i, Token{Name: name, Created: s.now().UTC().Truncate(time.Second), hash: hashOf(secret)}), nil
 	})

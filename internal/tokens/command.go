@@ -137,7 +137,7 @@ func read(out io.Reader, to chan<- answer) {
 	for lines.Scan() {
 		var a answer
 		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
-			a.err = fmt.Errorf("it answered what is no JSON object: %w", err)
+			a.err = fmt.Errorf(`its answer is no JSON object with "id" and "counts", or "error": %w`, err)
 		}
 		to <- a
 		if a.err != nil {

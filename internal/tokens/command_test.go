@@ -84,7 +84,7 @@ func TestCommandFails(t *testing.T) {
 	for how, want := range map[string]string{
 		"silent":  "no answer within",
 		"wrong":   "answered id 99",
-		"noise":   "no JSON object",
+		"noise":   "no JSON object with",
 		"refuses": "no such model",
 		"dies":    "out of memory",
 	} {

@@ -187,7 +187,15 @@ func (c *conn) receive(ctx context.Context, in *server.Inbound) {
 		f.key = wire.KeyOf(f.id)
 		early := f.method == "tools/call" && !c.solo && c.catalog.Load() == nil
 		f.inline.Store(!c.edge.streams() && !early)
-		c.register(f, wire.Path(msg, m.Params, "_meta", "progressToken").Of(msg))
+		token := wire.Path(msg, m.Params, "_meta", "progressToken").Of(msg)
+		if !c.register(f, token) {
+			// An id twice at once, as from who gave up a call, hung up and starts
+			// from one again: each has its own answer, as it has its own response.
+			f.id = ownID(c.g.lastID.Add(1))
+			msg, m = setID(msg, m, f.id)
+			f.key = wire.KeyOf(f.id)
+			c.register(f, token)
+		}
 		if c.g.opt.Log.Enabled(ctx, -8) {
 			c.g.opt.Log.Log(ctx, -8, "request", "caller", c.caller, "method", f.method)
 		}
@@ -196,12 +204,17 @@ func (c *conn) receive(ctx context.Context, in *server.Inbound) {
 	}
 }
 
-func (c *conn) register(f *inflight, token []byte) {
+// register remembers a request until it is answered. It reports false, and does
+// nothing, where another under its id is without an answer.
+func (c *conn) register(f *inflight, token []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pending[f.key] != nil {
+		return false
+	}
 	if !f.listen {
 		c.g.metrics.inFlight.Add(1)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.pending[f.key] = f
 	if len(token) > 0 {
 		f.token = wire.KeyOf(token)
@@ -213,6 +226,7 @@ func (c *conn) register(f *inflight, token []byte) {
 	if f.reply != nil {
 		f.stop = context.AfterFunc(f.ctx, func() { c.gaveUp(f) })
 	}
+	return true
 }
 
 // done forgets a request, and reports whether it was still without an answer.

@@ -85,6 +85,45 @@ func TestModernIDsDoNotMeet(t *testing.T) {
 	}
 }
 
+// A legacy client that uses an id again while a call under it is without an answer,
+// as who hung up and starts from one: each call has its own answer, in whatever
+// order they come.
+func TestLegacyIDsDoNotMeet(t *testing.T) {
+	for n := 1; n <= 2; n++ {
+		f := newFake("a", `tools/list {"tools":[{"name":"echo","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}
+tools/call hang -
+tools/call echo {"content":[{"type":"text","text":"second"}]}`)
+		s := newSite(t, "{}", map[string]*fake{"a": f, "b": newFake("b", `tools/list {"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`)}, serversOf("a", "b")[:n]...)
+		ann := s.caller("ann")
+		ann.must(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		call := func(tool string) string {
+			if n == 2 && tool == "echo" {
+				tool = "a_echo"
+			}
+			return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + tool + `","arguments":{}}}`
+		}
+		first := make(chan string, 1)
+		go func() {
+			got, err := ann.post(call("hang"))
+			if err != nil {
+				got = err.Error()
+			}
+			first <- got
+		}()
+		p, id := f.hung("tools/call")
+		if got, want := ann.must(call("echo")), `{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"second"}]}}`; got != want {
+			t.Errorf("%d servers, the second: got %s\nwant %s", n, got, want)
+		}
+		p.send(result(id, []byte(`{"content":[{"type":"text","text":"first"}]}`)))
+		if got, want := <-first, `{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"first"}]}}`; got != want {
+			t.Errorf("%d servers, the first: got %s\nwant %s", n, got, want)
+		}
+		if left := s.g.InFlight(); left != 0 {
+			t.Errorf("%d servers: %d requests are without an answer", n, left)
+		}
+	}
+}
+
 // A modern client that closes the response cancels its request, at a shared
 // child by a notification.
 func TestModernClientHangsUp(t *testing.T) {

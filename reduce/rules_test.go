@@ -79,6 +79,44 @@ func TestK04_EveryCapGivesValidOutput(t *testing.T) {
 	}
 }
 
+// The note takes a part of the cap, so that the cut falls well before what is
+// special there: here it is moved to where the cut falls.
+func TestK04_CutsWithinEscapesAndClusters(t *testing.T) {
+	const special = "\"\\\r" + "👩‍🚀"
+	r := mustCompile(t, Rule{MaxBytes: 1000})
+	within := 0
+	for n := 300; n < 1000; n++ {
+		text := strings.Repeat("a", n) + special + strings.Repeat("tail ", 400)
+		quoted := string(jsontape.AppendQuote(nil, text))
+		for _, result := range [][]byte{
+			textResult(text),
+			[]byte(`{"content":[{"type":"text","text":` + quoted + `}],"structuredContent":{"content":` + quoted + `}}`),
+			textResult(`{"v":` + quoted + `}`), // its strings are cut by characters, at 512
+		} {
+			o := r.Reduce(result, listed)
+			if !o.Changed || !stdjson.Valid(o.Result) || !utf8.Valid(o.Result) || o.After.Text > 1000 || o.After.Structured > 1000 {
+				t.Fatalf("%d letters: changed %v, sizes %+v: %s", n, o.Changed, o.After, o.Result)
+			}
+			shown := strings.Join(textsOf(t, o.Result), "\n")
+			var inside struct{ V string }
+			if stdjson.Unmarshal([]byte(shown), &inside) == nil {
+				shown = inside.V
+			}
+			_, cut, _ := strings.Cut(shown, strings.Repeat("a", 300))
+			cut, _, _ = strings.Cut(strings.TrimLeft(cut, "a"), "…[")
+			if strings.HasPrefix(cut, `"`) && !strings.HasPrefix(cut, special) {
+				within++
+			}
+			if strings.Contains(cut, "👩") && !strings.Contains(cut, "👩‍🚀") || strings.ContainsRune(cut, utf8.RuneError) {
+				t.Fatalf("%d letters: a cluster is split: %q", n, cut)
+			}
+		}
+	}
+	if within == 0 {
+		t.Error("no cut fell where it was meant to")
+	}
+}
+
 func TestRED11_CutsFallBetweenWhatIsSeenAsOne(t *testing.T) {
 	for _, cluster := range []string{"é", "e\u0301", "👩‍🚀", "👍🏽", "🇩🇪", "\r\n", "각", "\u1100\u1161\u11a8", "❤️"} {
 		s := []byte("x" + cluster + "y")

@@ -34,10 +34,12 @@ func kindOf(path string) string {
 		}
 		return "rules"
 	}
-	if n := root.Get("servers"); n != nil && n.Kind == yamlpos.Map {
-		for _, p := range n.Pairs { // a server called servers has tools, which have neither
-			if p.Value.Get("command") != nil || p.Value.Get("url") != nil {
-				return "config"
+	for _, key := range []string{"servers", "mcpServers"} { // the second in files of other clients
+		if n := root.Get(key); n != nil && n.Kind == yamlpos.Map {
+			for _, p := range n.Pairs { // a server called servers has tools, which have neither
+				if p.Value.Get("command") != nil || p.Value.Get("url") != nil {
+					return "config"
+				}
 			}
 		}
 	}

@@ -46,9 +46,18 @@ func (o serveOptions) logger(s streams) (*slog.Logger, error) {
 	case "text":
 		return newLog(s.Err, level), nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(s.Err, &slog.HandlerOptions{Level: level})), nil
+		return slog.New(slog.NewJSONHandler(s.Err, &slog.HandlerOptions{Level: level, ReplaceAttr: durationsAsText})), nil
 	}
 	return nil, usageError("--log %q: allowed are text and json", o.log)
+}
+
+// durationsAsText gives durations their unit, which slog writes as bare
+// nanoseconds.
+func durationsAsText(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 // endpoint is the path of the MCP endpoint.
@@ -170,9 +179,6 @@ func runServe(ctx context.Context, s streams, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	for _, warning := range c.Warnings {
-		log.Warn(warning.Error())
-	}
 	addr := c.Serve.Listen
 	if o.listen != "" {
 		addr = o.listen
@@ -192,6 +198,9 @@ func runServe(ctx context.Context, s streams, o serveOptions) error {
 	parts, err := gatewayParts(c, s, watcher, log)
 	if err != nil {
 		return err
+	}
+	for _, warning := range c.Warnings { // what was an error just now is not said twice
+		log.Warn(warning.Error())
 	}
 	defer parts.close()
 	parts.opt.Shared = true

@@ -284,9 +284,22 @@ func TestServeRefuses(t *testing.T) {
 		}
 		var said bytes.Buffer
 		status := Run(t.Context(), []string{"serve", "-c", path, "--listen", c.listen}, streams{In: strings.NewReader(""), Out: io.Discard, Err: &said})
-		if status != c.status || !strings.Contains(said.String(), c.says) {
-			t.Errorf("%s\nstatus %d, want %d; %s", c.config, status, c.status, said.String())
+		if status != c.status || strings.Count(said.String(), c.says) != 1 {
+			t.Errorf("%s\nstatus %d, want %d and once %q; %s", c.config, status, c.status, c.says, said.String())
 		}
+	}
+}
+
+// A duration in the log of --log json has its unit.
+func TestServeLogsDurationsWithUnits(t *testing.T) {
+	var said bytes.Buffer
+	log, err := (&serveOptions{log: "json"}).logger(streams{Err: &said})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Error("upstream failed", "again_in", 250*time.Millisecond)
+	if !strings.Contains(said.String(), `"again_in":"250ms"`) {
+		t.Error(said.String())
 	}
 }
 

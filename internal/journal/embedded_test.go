@@ -197,3 +197,26 @@ func TestGroupCommitSharesCommits(t *testing.T) {
 		t.Errorf("%d commits for 512 concurrent claims", commits)
 	}
 }
+
+// What a mutation costs beside its upstream: the claim and what came of it, each
+// durable before it is told (C-10).
+func TestC10_AMutationIsTwoDurableCommits(t *testing.T) {
+	j := open(t, filepath.Join(t.TempDir(), "journal.db"))
+	op := contract.Mutation[struct{}, struct{}]{Name: "create", Version: "1.0", Scope: "x", Effects: contract.Creates,
+		Submit: func(context.Context, *contract.Invocation, struct{}) (struct{}, error) { return struct{}{}, nil },
+	}.MustDefine()
+	c, err := contract.New(contract.Options{Store: j, Caller: "alice"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const mutations = 10
+	before := j.Commits()
+	for range mutations {
+		if _, _, err := op.Do(t.Context(), c, struct{}{}, contract.Call{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := j.Commits() - before; n != 2*mutations {
+		t.Errorf("%d commits for %d mutations, want two for each", n, mutations)
+	}
+}

@@ -156,7 +156,7 @@ func (s *study) effect(set *rules.Set) string {
 	slices.Sort(before)
 	slices.Sort(after)
 	at := (len(before)+1)/2 - 1
-	return fmt.Sprintf("# These results: median %s before, %s after; largest %s before, %s after.\n",
+	return fmt.Sprintf("# These results, each by its larger copy: median %s before, %s after; largest %s before, %s after.\n",
 		bytesOf(before[at]), bytesOf(after[at]), bytesOf(before[len(before)-1]), bytesOf(after[len(after)-1]))
 }
 

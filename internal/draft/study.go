@@ -94,7 +94,9 @@ func (s *study) payloads(result []byte) (all []jsontape.Value) {
 	data := doc.Root().Get("structuredContent")
 	plain := 0
 	if v := lookThrough(data); soleText(v) {
-		plain += v.CompactLen()
+		it := v.Iter()
+		it.Next()
+		plain += len(it.Value().Str())
 	} else if data.Exists() {
 		all = append(all, v)
 	}

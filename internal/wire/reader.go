@@ -127,7 +127,7 @@ func (r *Reader) line() ([]byte, error) {
 				if line != nil || err != nil {
 					return line, err
 				}
-				seen = r.w // it is longer still: in chunks
+				// It is longer still: in chunks.
 			} else if err := r.spill(); err != nil {
 				return nil, err
 			}

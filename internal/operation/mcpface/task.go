@@ -28,7 +28,7 @@ const (
 // task is kept in. It grants nothing; whoever shows it has to be the caller
 // (C-21), whose identity the end of it is made of.
 func taskID(ref contract.Ref) string {
-	hash := contract.ID{Caller: ref.Caller, Operation: ref.Operation, Key: ref.Key}.Hash()
+	hash := contract.ID(ref).Hash()
 	return taskPrefix + ref.Operation + ":" + ref.Key + ":" + hash[:16]
 }
 

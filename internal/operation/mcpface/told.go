@@ -18,7 +18,7 @@ const (
 )
 
 func toldID(ref contract.Ref) string {
-	return "task_" + contract.ID{Caller: ref.Caller, Operation: ref.Operation, Key: ref.Key}.Hash()
+	return "task_" + contract.ID(ref).Hash()
 }
 
 // told returns the end of a task that its client was told; "" is none.

@@ -31,6 +31,7 @@ type builder struct {
 	places    map[string]*yamlpos.Node
 	upstreams []string
 	steps     []string // names of the steps that stand before
+	unset     string   // an environment variable that it needs and that is not set
 }
 
 // field is one key of a map and what reads its value.
@@ -108,7 +109,7 @@ func (b *builder) file(root *yamlpos.Node) {
 func (b *builder) operation(name, version string, p yamlpos.Pair) {
 	n := p.Value
 	before := len(b.errs)
-	b.upstreams, b.steps = nil, nil
+	b.upstreams, b.steps, b.unset = nil, nil, ""
 	b.places = map[string]*yamlpos.Node{"Name": p.Key, "Version": p.Key, "": p.Key, "Scope": p.Key, "Read": p.Key, "Mutation": p.Key}
 	spec := contract.Spec{Name: name, Version: version, Source: b.json(n)}
 	var read, mutation *yamlpos.Node
@@ -156,6 +157,11 @@ func (b *builder) operation(name, version string, p yamlpos.Pair) {
 		spec.Mutation = b.mutation(mutation, &spec)
 	}
 	spec.Upstream = strings.Join(b.upstreams, ", ")
+	if name := b.unset; name != "" { // said before anything is claimed: no id is spent on it (C-11)
+		spec.Target = func(*contract.Invocation) (string, error) {
+			return "", fmt.Errorf("the environment variable %s is not set", name)
+		}
+	}
 	if len(b.errs) > before {
 		return
 	}

@@ -2,7 +2,10 @@ package operation
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -286,5 +289,44 @@ func TestMessagesHoldNoParameters(t *testing.T) {
 		if strings.Contains(r.Message+r.Hint, "hunter2") || strings.Contains(r.Message, "/rows") {
 			t.Errorf("%d: %s", status, r.JSON())
 		}
+	}
+}
+
+// A variable that is not set is found before the claim: the id can be used once
+// it is (C-11).
+func TestC11_AnUnsetVariableSpendsNoID(t *testing.T) {
+	effects := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		effects++
+		fmt.Fprint(w, `{"id":1}`)
+	}))
+	defer srv.Close()
+	text := `operations:
+  create_item@1.0:
+    effects: create
+    scope: makes one item
+    mutation:
+      steps:
+        - call: {http: {method: POST, url: "URL/items", headers: {Authorization: "Bearer ${TOKEN}"}}}
+`
+	store := contract.NewMemory()
+	call := func(lookup func(string) (string, bool)) (*contract.Receipt, error) {
+		set, err := Parse("operations.yaml", []byte(strings.ReplaceAll(text, "URL", srv.URL)), Options{Lookup: lookup})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := contract.New(contract.Options{Definitions: set.Definitions, Store: store, Caller: "me"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Do(t.Context(), c.Lookup("create_item"), contract.Call{Key: "k"})
+	}
+	_, err := call(func(string) (string, bool) { return "", false })
+	if !errors.Is(err, contract.ErrInvalid) || !strings.Contains(err.Error(), "TOKEN is not set") || effects != 0 {
+		t.Errorf("unset: %v, %d effects", err, effects)
+	}
+	r, err := call(func(string) (string, bool) { return "secret", true })
+	if err != nil || r.Outcome != contract.Completed || effects != 1 {
+		t.Errorf("set: %v %+v, %d effects", err, r, effects)
 	}
 }

@@ -125,7 +125,7 @@ func (b *builder) template(n *yamlpos.Node, name string, root names) *template {
 				value, set = m[2], true
 			}
 			if !set {
-				t.unset = m[1]
+				t.unset, b.unset = m[1], m[1]
 				b.set.Warnings.AtOffset(n, i, "set it, or write ${"+m[1]+":-default}", "the environment variable %s is not set", m[1])
 			}
 			lit.WriteString(value)

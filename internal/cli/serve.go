@@ -282,6 +282,9 @@ func checkForward(c *config.Config) error {
 
 // checkListen refuses addresses on which others could do what only callers may.
 func checkListen(c *config.Config, addr string) error {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return usageError("%q is no address with a port; write one as %s", addr, config.DefaultListen)
+	}
 	switch {
 	case config.Loopback(addr):
 		return nil

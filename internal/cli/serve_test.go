@@ -274,6 +274,7 @@ func TestServeRefuses(t *testing.T) {
 	}{
 		{"servers: {a: {command: a}}\nserve: {auth: none}", "0.0.0.0:0", exitUsage, "auth: none is for loopback addresses only"},
 		{"servers: {a: {command: a}}", "0.0.0.0:0", exitUsage, "tokens would travel in the clear"},
+		{"servers: {a: {command: a}}", "nowhere", exitUsage, `"nowhere" is no address with a port; write one as 127.0.0.1:8372`},
 		{"servers: {}", "127.0.0.1:0", exitUsage, "names no servers"},
 		{"servers: {a: {command: a}}\nserve: {tls: {cert: none, key: none}}", "127.0.0.1:0", exitFailed, "tls: "},
 		{"servers: {a: {command: a, env: {X: '${NOT_SET_AT_ALL}'}}}", "127.0.0.1:0", exitFaults, "NOT_SET_AT_ALL is not set"},

@@ -255,6 +255,37 @@ func TestC10_M21_JournalUnavailable(t *testing.T) {
 	}
 }
 
+// unreadable cannot be read any more.
+type unreadable struct{ contract.Store }
+
+func (unreadable) Get(context.Context, contract.ID) (*contract.Record, error) {
+	return nil, errReset
+}
+
+func (unreadable) List(context.Context, contract.Filter) ([]*contract.Record, error) {
+	return nil, errReset
+}
+
+// TestC10_C24_StatusWithoutJournal: who asks about an operation that has happened,
+// while the journal cannot be read, is not told that it had no effect.
+func TestC10_C24_StatusWithoutJournal(t *testing.T) {
+	u, store := &upstream{}, contract.NewMemory()
+	op := customerOp(t, u, nil)
+	c := newClient(t, contract.Options{Store: store}, op.Definition)
+	_, r, err := op.Do(ctx, c, customer{Name: "Ada"}, contract.Call{Key: "k1"})
+	want(t, r, err, contract.Completed, contract.EffectCommitted, contract.NextNone)
+	c = newClient(t, contract.Options{Store: unreadable{store}}, op.Definition)
+	for _, ref := range []contract.Ref{{Key: "k1"}, {Key: "k1", Operation: op.Name()}} {
+		for name, ask := range map[string]func(context.Context, contract.Ref) (*contract.Receipt, error){"status": c.Get, "reconcile": c.Reconcile} {
+			r, err := ask(ctx, ref)
+			if r.Reason != contract.ReasonJournal || r.Effect != contract.EffectUndetermined || strings.Contains(r.Message, "nothing was submitted") {
+				t.Errorf("%s: %s", name, r.JSON())
+			}
+			is(t, err, contract.ErrJournal, contract.ErrRejected)
+		}
+	}
+}
+
 type brokenStore struct{ contract.Store }
 
 func (brokenStore) Claim(context.Context, *contract.Record) (*contract.Record, bool, error) {

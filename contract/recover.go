@@ -30,7 +30,7 @@ func (c *Client) findNow(ctx context.Context, ref Ref, action Action) (*Record, 
 		if e, ok := errors.AsType[*Error](err); ok {
 			return nil, nil, now, e
 		}
-		return nil, nil, now, c.journalDown(err)
+		return nil, nil, now, c.journalLost(err)
 	}
 	access := Access{Action: action, Caller: caller, Operation: ref.Operation, Key: key}
 	var def *Definition
@@ -47,7 +47,7 @@ func (c *Client) findNow(ctx context.Context, ref Ref, action Action) (*Record, 
 		return nil, nil, now, &Error{Kind: ErrNotFound, Reason: ReasonNotFound, Message: "no operation of yours has this id: not found"}
 	}
 	if now, err = c.instant(ctx); err != nil {
-		return nil, def, now, c.journalDown(err)
+		return nil, def, now, c.journalLost(err)
 	}
 	if expired(rec, now.At) {
 		return nil, def, now, &Error{Kind: ErrExpired, Reason: ReasonExpired, Message: fmt.Sprintf("the record of this operation id is past retention; its outcome was %s", outcomeOf(rec.State))}
@@ -58,7 +58,7 @@ func (c *Client) findNow(ctx context.Context, ref Ref, action Action) (*Record, 
 			rec, err = c.opt.Store.Get(ctx, rec.ID)
 		}
 		if err != nil {
-			return nil, def, now, c.journalDown(err)
+			return nil, def, now, c.journalLost(err)
 		}
 	}
 	return rec, def, now, nil
@@ -96,7 +96,19 @@ func (c *Client) refuseRef(def *Definition, ref Ref, e *Error) (*Receipt, error)
 		r.Operation = ref.Operation
 		e.Operation = ref.Operation
 	}
+	if e.Kind == ErrJournal {
+		r.Effect = EffectUndetermined // an earlier call under this id may have had one
+	}
 	return r, err
+}
+
+// journalLost is journalDown for who asks about an operation: that nothing was
+// submitted now says nothing of what was before.
+func (c *Client) journalLost(err error) *Error {
+	e := c.journalDown(err)
+	e.Message = "the journal cannot be used, so how this operation stands is not known: " + err.Error()
+	e.Hint = "repair the journal, then ask again with the same operation id"
+	return e
 }
 
 func (c *Client) get(ctx context.Context, ref Ref) (*Receipt, error) {

@@ -208,6 +208,10 @@ func progressOn(w io.Writer) func(contract.Progress) {
 	if !isTerminal(w) {
 		return nil
 	}
+	return progressTo(w)
+}
+
+func progressTo(w io.Writer) func(contract.Progress) {
 	var mu sync.Mutex
 	last := time.Now()
 	return func(p contract.Progress) {

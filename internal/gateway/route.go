@@ -374,9 +374,10 @@ func (c *conn) cancelled(msg []byte, m wire.Message) {
 	}
 	if !c.edge.streams() && c.done(f) {
 		// Nobody waits for an answer, but the response of HTTP must end.
+		// The session gives the call up first: after the answer its id may be used again.
 		f.inline.Store(false)
+		c.session.Fail(f.id, CodeCancelled, "the request was cancelled")
 		c.edge.answer(f, errorf(CodeCancelled, "the request was cancelled").Response(f.orig))
-		c.session.Fail(f.id, CodeCancelled, "the request was cancelled") // else it waits for an answer
 	} else if p == nil || p.src.http != nil && !c.modern {
 		c.done(f)
 	}

@@ -201,15 +201,15 @@ func TestLegacyMessagesOutsideCalls(t *testing.T) {
 }
 
 func TestLegacyGivesUpTheOldestFirst(t *testing.T) {
-	e := start(t, &core{}, server.Options{MaxReplay: 100})
+	e := start(t, &core{}, server.Options{MaxReplay: 2500}) // two of them, whether the handshake's answer is out yet or not
 	h := e.handshake("2025-06-18")
 	c := e.core.last()
 	for _, n := range []string{"1", "2", "3", "4"} {
-		must(c.Send([]byte(`{"n":` + n + `,"pad":"` + big(20) + `"}`)))
+		must(c.Send([]byte(`{"n":` + n + `,"pad":"` + big(1000) + `"}`)))
 	}
 	s := streamOf(t, e.open(t.Context(), "GET", "", h))
-	s.want(`{"n":3,"pad":"` + big(20) + `"}`)
-	s.want(`{"n":4,"pad":"` + big(20) + `"}`)
+	s.want(`{"n":3,"pad":"` + big(1000) + `"}`)
+	s.want(`{"n":4,"pad":"` + big(1000) + `"}`)
 }
 
 func TestLegacyResumption(t *testing.T) {

@@ -56,6 +56,7 @@ func FuzzFormat(f *testing.F) {
 		"a: # c\nb\n", "  -\n  0\n#\n  -", "{a: {\n%b: 1}}", "{\"a\": {\"b\": 1,}}", "{a: {\nb::}}", "A: 0\n -0",
 		"a: [b,\n ?, #\n]", "a:\n  - b: 1\n    c: 2\n  # d\n  -", "a:  # b\n  - - # c", "a: {b:\n0: 0}",
 		"a: |   # b\n c\n       ", "A: 0\n - #", "A #\n:", "a: b  \n\n",
+		"A:\n    b: |1 #0\n     A",
 	} {
 		f.Add([]byte(in))
 	}

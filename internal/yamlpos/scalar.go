@@ -72,12 +72,12 @@ func pad(r rune, width int) string {
 }
 
 // text writes a block scalar, with its header, at an indentation. One that the
-// reader would see differently there is written in quotes.
+// reader would see differently there is written on one line.
 func (f *formatter) text(n *Node, indent int) {
 	lines, ok := f.textLines(n)
 	f.out.WriteByte(' ')
 	if !ok || f.quoted {
-		f.out.WriteString(doubleQuote(n.Text))
+		f.out.WriteString(f.scalar(n))
 		f.endLine(n.Line)
 		f.last = f.lineOf(n.end)
 		return
